@@ -1,0 +1,1 @@
+//! Typed key segments to ordered bytes and back.

@@ -1,0 +1,3 @@
+//! The pure half of Keyway: one file in, a proof out.
+
+pub mod key;
