@@ -1,0 +1,146 @@
+//! Keys: literals and typed segments, cut by a bar into the group and the rest.
+//!
+//! A key is the only identity of a row. The group, up to the bar, is what changes together and
+//! lives together; the rest orders the rows inside it.
+
+use super::expression::{Expression, Function};
+use super::types::{DefaultValue, Type};
+use crate::source::Span;
+
+/// An ordered list of parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Literals and segments, in order.
+    pub parts: Vec<Part>,
+    /// How many parts the group has. Without a bar: all of them.
+    pub group_parts: usize,
+    /// Whether a bar was written.
+    pub has_bar: bool,
+    /// The template in the file.
+    pub span: Span,
+}
+
+/// One part of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Fixed text.
+    Literal(String),
+    /// A typed segment.
+    Segment(Segment),
+}
+
+/// A typed segment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Its name: the argument that fixes it.
+    pub name: String,
+    /// Its type, never optional.
+    pub segment_type: Type,
+    /// Whether larger values stand first.
+    pub descending: bool,
+    /// What fills it when a call does not.
+    pub default: Option<DefaultValue>,
+    /// In an index key, what it is computed from; `None` in a collection's own key.
+    pub source: Option<Expression>,
+    /// True for the primary segments that Keyway appends to an index key, so that two rows never
+    /// share an entry.
+    pub appended: bool,
+    /// The segment in the file.
+    pub span: Span,
+}
+
+impl Part {
+    /// The segment, if it is one.
+    pub fn segment(&self) -> Option<&Segment> {
+        match self {
+            Part::Segment(segment) => Some(segment),
+            Part::Literal(_) => None,
+        }
+    }
+}
+
+impl Segment {
+    /// The function that computes it, if any.
+    pub fn function(&self) -> Option<Function> {
+        self.source.as_ref().and_then(Expression::function)
+    }
+
+    /// Whether it is a geohash or an S2 cell.
+    pub fn is_geographic(&self) -> bool {
+        matches!(self.function(), Some(Function::Geohash | Function::Cell))
+    }
+}
+
+impl Key {
+    /// The parts of the group.
+    pub fn group(&self) -> &[Part] {
+        self.parts.get(..self.group_parts).unwrap_or(&self.parts)
+    }
+
+    /// The parts after the bar.
+    pub fn rest(&self) -> &[Part] {
+        self.parts.get(self.group_parts..).unwrap_or(&[])
+    }
+
+    /// Every segment, in order.
+    pub fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.parts.iter().filter_map(Part::segment)
+    }
+
+    /// The group's segments, in order.
+    pub fn group_segments(&self) -> impl Iterator<Item = &Segment> {
+        self.group().iter().filter_map(Part::segment)
+    }
+
+    /// The segments after the bar, in order.
+    pub fn rest_segments(&self) -> impl Iterator<Item = &Segment> {
+        self.rest().iter().filter_map(Part::segment)
+    }
+
+    /// The literals that stand between the bar and the first segment after it.
+    pub fn rest_literals(&self) -> impl Iterator<Item = &str> {
+        self.rest().iter().map_while(|part| match part {
+            Part::Literal(text) => Some(text.as_str()),
+            Part::Segment(_) => None,
+        })
+    }
+
+    /// The segment with this name.
+    pub fn segment(&self, name: &str) -> Option<&Segment> {
+        self.segments().find(|segment| segment.name == name)
+    }
+
+    /// Whether one key is one group, so that a group never has two rows.
+    pub fn is_whole_group(&self) -> bool {
+        self.rest().is_empty()
+    }
+
+    /// The template of some parts, types and defaults left out: `user:{user_id}:notes`.
+    pub fn template_of(parts: &[Part], separator: char) -> String {
+        let mut text = String::new();
+        for (number, part) in parts.iter().enumerate() {
+            if number > 0 {
+                text.push(separator);
+            }
+            match part {
+                Part::Literal(literal) => text.push_str(literal),
+                Part::Segment(segment) => {
+                    text.push('{');
+                    text.push_str(&segment.name);
+                    text.push('}');
+                }
+            }
+        }
+        text
+    }
+
+    /// The whole template with its bar, types and defaults left out.
+    pub fn template(&self, separator: char) -> String {
+        let group = Key::template_of(self.group(), separator);
+        match (self.has_bar, self.rest().is_empty()) {
+            (false, _) => group,
+            (true, true) => format!("{group} |"),
+            (true, false) => format!("{group} | {}", Key::template_of(self.rest(), separator)),
+        }
+    }
+}

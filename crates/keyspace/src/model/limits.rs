@@ -1,0 +1,49 @@
+//! Every size and count with a limit, in one place.
+//!
+//! The checker refuses what would pass them, the planner calculates with them, and the stores
+//! refuse at their door whatever reaches them all the same.
+
+/// Bytes of one encoded key.
+pub const KEY_BYTES_MAX: u64 = 1_024;
+/// Segments of one key.
+pub const KEY_SEGMENTS_MAX: usize = 64;
+/// Bytes of one value, body or encoded record.
+pub const VALUE_BYTES_MAX: u64 = 1 << 20;
+/// Writes of one batch, index entries included.
+pub const BATCH_WRITES_MAX: u64 = 1_000;
+/// Bytes of one batch on a whole-store atomic store.
+pub const BATCH_BYTES_MAX: u64 = 2 << 20;
+/// Bytes of one batch of plain rows on Cassandra, whose servers refuse more.
+pub const CASSANDRA_BATCH_BYTES_MAX: u64 = 50 << 10;
+/// Rows of one page.
+pub const PAGE_ROWS_MAX: u64 = 1_000;
+/// Rows or keys of one call with `many`.
+pub const MANY_MAX: u64 = 1_000;
+/// Rows read for each row of a page before the page ends early with its cursor.
+pub const PAGE_READS_PER_ROW: u64 = 4;
+/// Time slices read for one page of a group with a `bucket`.
+pub const PAGE_SLICES_MAX: u64 = 8;
+/// Entries one record may have in an index with `each`.
+pub const EACH_ENTRIES_MAX: u64 = 100;
+/// Members of a group kept as a Redis Set; larger groups are sorted sets.
+pub const REDIS_SET_ROWS_MAX: u64 = 10_000;
+/// Bytes of one Cassandra partition before reads degrade.
+pub const CASSANDRA_PARTITION_BYTES_MAX: u64 = 100_000_000;
+/// Records of one tree of files, whose order and indexes live in memory.
+pub const FILES_RECORDS_MAX: u64 = 1_000_000;
+/// Times a conditional write is tried again when its row changed under it.
+pub const COMMIT_ATTEMPTS_MAX: u64 = 8;
+/// Candidates a `take` may meet in another caller's hands before it answers `busy`.
+pub const TAKE_CANDIDATES_MAX: u64 = 16;
+/// Cells of one `near` cover.
+pub const NEAR_CELLS_MAX: u64 = 32;
+/// Steps of one `atomic`.
+pub const ATOMIC_STEPS_MAX: usize = 16;
+/// Bytes of one keyspace file.
+pub const FILE_BYTES_MAX: usize = 1 << 20;
+/// Levels of nesting in one expression or type.
+pub const EXPRESSION_DEPTH_MAX: usize = 48;
+/// Characters of a name.
+pub const NAME_CHARACTERS_MAX: usize = 48;
+/// Bytes of the longest text escape-free segment the checker assumes for an unbounded segment.
+pub const TEXT_SEGMENT_BYTES_ASSUMED: u64 = 64;

@@ -1,0 +1,125 @@
+//! The mode of a collection: how its rows are written, the same on every store.
+//!
+//! Changing a mode is a migration, since on group-atomic stores it decides between a plain batch
+//! and a lightweight transaction, and the two never mix on one table.
+
+use super::collection::{Collection, Content};
+use super::expression::ExpressionKind;
+use super::pattern::{Pattern, Verb};
+use super::types::DefaultValue;
+use super::{Index, Keyspace};
+use std::fmt;
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// No write depends on what is stored: last writer wins, no version.
+    Plain,
+    /// Writes are judged against the stored row, which has a version.
+    Conditional,
+    /// An exact counter.
+    Counter,
+    /// An exact counter with an end and a limit.
+    Window,
+    /// Rows under keys that their version makes unique; never overwritten.
+    History,
+}
+
+impl Mode {
+    /// Whether rows have a version.
+    pub fn has_version(self) -> bool {
+        self == Mode::Conditional
+    }
+
+    /// Whether a write needs no look at what is stored.
+    pub fn is_unconditional(self) -> bool {
+        matches!(self, Mode::Plain | Mode::History)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Mode::Plain => "plain",
+            Mode::Conditional => "conditional",
+            Mode::Counter => "counter",
+            Mode::Window => "window",
+            Mode::History => "history",
+        })
+    }
+}
+
+impl Keyspace {
+    /// The mode of a collection.
+    pub fn mode(&self, collection: &Collection) -> Mode {
+        match (&collection.content, &collection.history) {
+            (_, Some(_)) => Mode::History,
+            (Content::Counter, _) => Mode::Counter,
+            (Content::Window { .. }, _) => Mode::Window,
+            _ if self.why_conditional(collection).is_none() => Mode::Plain,
+            _ => Mode::Conditional,
+        }
+    }
+
+    /// The first reason for which a collection is conditional, in words; none if it is plain.
+    pub fn why_conditional(&self, collection: &Collection) -> Option<String> {
+        if collection.owner.as_ref().or(collection.tenant.as_ref()).is_some_and(|o| o.is_field) {
+            return Some("its owner is a field, checked on every use".to_string());
+        }
+        if let Some(reason) = collection.indexes.iter().find_map(|i| index_reason(collection, i)) {
+            return Some(reason);
+        }
+        if self.is_checked(collection) {
+            return Some("an atomic looks at its rows".to_string());
+        }
+        self.patterns_of(collection).find_map(|pattern| pattern_reason(collection, pattern))
+    }
+}
+
+/// Why an index makes its collection conditional.
+fn index_reason(collection: &Collection, index: &Index) -> Option<String> {
+    let name = &index.name.value;
+    if index.unique {
+        return Some(format!("{name} is unique"));
+    }
+    if collection.immutable {
+        return None;
+    }
+    if index.when.is_some() {
+        return Some(format!("{name} has a `when`"));
+    }
+    let depends =
+        index.key.segments().filter_map(|segment| segment.source.as_ref()).any(|source| {
+            let mut on_fields = false;
+            source.walk(&mut |inner| {
+                if let ExpressionKind::Member(member) = &inner.kind {
+                    on_fields |= collection.key.segment(member).is_none();
+                }
+            });
+            on_fields
+        });
+    if depends {
+        return Some(format!("{name} depends on fields that change"));
+    }
+    let keeps = !index.keep.is_empty();
+    keeps.then(|| format!("{name} keeps fields that change"))
+}
+
+/// Why a pattern makes its collection conditional.
+fn pattern_reason(collection: &Collection, pattern: &Pattern) -> Option<String> {
+    let name = &pattern.name.value;
+    let new_id = collection
+        .key
+        .segments()
+        .any(|segment| matches!(segment.default, Some(DefaultValue::New(_))));
+    let plain = match pattern.verb {
+        Verb::Put | Verb::Delete => pattern.condition.is_none() && !pattern.if_version,
+        Verb::Insert => collection.immutable && new_id && !pattern.existing_returned,
+        verb => verb.is_read(),
+    };
+    (!plain).then(|| match pattern.condition {
+        Some(_) => format!("{name} has an `if`"),
+        None if pattern.if_version => format!("{name} takes a version"),
+        None => format!("{name} is an {}", pattern.verb),
+    })
+}
