@@ -9,6 +9,7 @@
 //! text comes in as an argument and everything else goes out as values.
 
 pub mod diagnostic;
+pub mod document;
 pub mod key;
 pub mod model;
 pub mod parse;
