@@ -1,7 +1,8 @@
-//! Documents from a keyspace: a page of Markdown with a diagram as Mermaid.
+//! Documents from a keyspace: a page of Markdown, and a diagram as Mermaid and as SVG.
 //!
 //! ```text
-//! keyspace ─arrange─▶ bands ─▶ mermaid ─▶ inside the page
+//! keyspace ─arrange─▶ bands ─┬─▶ mermaid ─▶ inside the page
+//!     │                      └─▶ svg
 //!     └──────words, escape──────▶ markdown
 //! ```
 //!
@@ -14,9 +15,13 @@ mod escape;
 mod markdown;
 mod mermaid;
 mod pattern;
+mod place;
 #[cfg(test)]
 mod sample;
+mod svg;
+mod width;
 mod words;
 
 pub use markdown::markdown;
 pub use mermaid::mermaid;
+pub use svg::svg;
