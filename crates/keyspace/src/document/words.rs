@@ -145,6 +145,7 @@ pub(super) fn cardinality(pattern: &Pattern) -> String {
             Some(rows) => format!("up to {} rows a page of one history", grouped(rows)),
             None => "the rows of one history".to_string(),
         },
+        (Verb::Fork, _) => "one branch".to_string(),
         (_, Some(many)) => format!("up to {many} rows of one group, all or none"),
         (_, None) => "one row".to_string(),
     }
