@@ -16,4 +16,4 @@ pub mod model;
 pub mod parse;
 pub mod source;
 
-pub use check::{Reading, read};
+pub use check::{Reading, read, read_for};
