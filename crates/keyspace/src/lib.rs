@@ -12,4 +12,5 @@ pub mod diagnostic;
 pub mod key;
 pub mod model;
 pub mod parse;
+pub mod plan;
 pub mod source;
