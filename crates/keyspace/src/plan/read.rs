@@ -9,8 +9,8 @@
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::cover::Grid;
 use super::shape::{
-    entry_size, has_order_on_redis, hides_owner, is_apart, is_read_whole_on_redis, is_sliced,
-    key_size, leaves_dead, record_size, too_large,
+    entry_size, has_entry_order_on_redis, has_order_on_redis, hides_owner, is_apart,
+    is_read_whole_on_redis, is_sliced, key_size, leaves_dead, record_size, too_large,
 };
 use super::step::{counted, grouped};
 use crate::model::{
@@ -97,11 +97,14 @@ impl Listing<'_> {
         let reads = self.page.saturating_mul(refills).max(self.page + 1);
         let bucket = self.index().map_or(&self.collection().bucket, |index| &index.bucket);
         let mut bounds = Bounds::default();
+        let mut trips = refills;
+        let mut rows = self.rows(reads);
         if self.is_read_whole() {
             prices.push(whole_price(self.collection(), self.index()));
-            let members = Count::new(self.expected(), limits::REDIS_SET_ROWS_MAX);
-            bounds = bounds.trips(1).read(members, self.unit());
-        } else if is_sliced(self.store, bucket.as_ref()) {
+            trips = 1;
+            rows = Count::new(self.expected(), limits::REDIS_SET_ROWS_MAX);
+        }
+        if is_sliced(self.store, bucket.as_ref()) {
             prices.push(format!(
                 "the directory of slices is read first, then up to {} slices",
                 limits::PAGE_SLICES_MAX
@@ -109,18 +112,14 @@ impl Listing<'_> {
             let slices = Count::exactly(limits::PAGE_SLICES_MAX + 1);
             bounds = bounds.trips(1).read(slices, key_size(self.collection()));
             // A read ends a slice, or fills what was asked for.
-            let trips = limits::PAGE_SLICES_MAX + refills - 1;
-            bounds = bounds.trips(trips).read(self.rows(reads), self.unit());
-        } else {
-            bounds = bounds.trips(refills).read(self.rows(reads), self.unit());
+            trips += limits::PAGE_SLICES_MAX - 1;
         }
-        if self.fetches() {
-            let rows = if refills > 1 { reads } else { self.page };
-            bounds = bounds.trips(refills).read(self.rows(rows), record_size(self.collection()));
+        bounds = bounds.trips(trips).read(rows, self.unit());
+        let more = if refills > 1 { reads } else { self.page };
+        for size in self.fetched() {
+            bounds = bounds.trips(refills).read(self.rows(more), size);
         }
-        if self.index().is_some_and(|index| is_apart(self.store, self.collection(), index))
-            && self.fetches()
-        {
+        if self.is_verified() {
             prices.push(format!(
                 "every entry is checked against its record, up to {} for each row of the page",
                 limits::PAGE_READS_PER_ROW
@@ -143,38 +142,54 @@ impl Listing<'_> {
         self.store.is_redis() && is_read_whole_on_redis(self.collection(), self.index())
     }
 
-    /// Whether the order and the records are kept apart, on Redis.
+    /// Whether what is ranged over is an order kept beside the rows or entries, on Redis.
     fn is_ordered_apart(&self) -> bool {
         self.store.is_redis()
-            && self.index().is_none()
-            && has_order_on_redis(self.keyspace, self.collection())
+            && match self.index() {
+                Some(index) => has_entry_order_on_redis(index),
+                None => has_order_on_redis(self.keyspace, self.collection()),
+            }
     }
 
     /// What one row of the range weighs.
     fn unit(&self) -> Size {
         match self.index() {
+            _ if self.is_ordered_apart() => key_size(self.collection()),
             Some(index) => entry_size(self.collection(), index),
-            None if self.is_ordered_apart() => key_size(self.collection()),
             None => record_size(self.collection()),
         }
     }
 
-    fn fetches(&self) -> bool {
-        match self.index() {
-            Some(index) => {
-                fetches(self.keyspace, self.store, self.pattern, self.collection(), index)
-            }
-            None => self.is_ordered_apart(),
-        }
+    /// What is read after the range, each in a round of its own: claims and entries, then records.
+    fn fetched(&self) -> Vec<Size> {
+        let record = record_size(self.collection());
+        let apart = self.is_ordered_apart();
+        let Some(index) = self.index() else {
+            return if apart { vec![record] } else { Vec::new() };
+        };
+        let second = self.fetches(index);
+        // A claim alone says whose it is; another entry's key names its record.
+        let first = apart && (index.unique || !second);
+        let entry = first.then(|| entry_size(self.collection(), index));
+        entry.into_iter().chain(second.then_some(record)).collect()
+    }
+
+    fn fetches(&self, index: &Index) -> bool {
+        fetches(self.keyspace, self.store, self.pattern, self.collection(), index)
+    }
+
+    /// Whether entries may name records that have moved on, so that each is looked at.
+    fn is_verified(&self) -> bool {
+        self.index().is_some_and(|index| {
+            is_apart(self.store, self.collection(), index) && self.fetches(index)
+        })
     }
 
     /// Whether rows of the range may fall out, so that a page needs several reads.
     fn loses_rows(&self) -> bool {
-        let unsure = match self.index() {
-            Some(index) => is_apart(self.store, self.collection(), index) && self.fetches(),
-            None => leaves_dead(self.keyspace, self.store, self.collection()),
-        };
-        unsure || self.collection().ttl.is_some()
+        let dead =
+            self.index().is_none() && leaves_dead(self.keyspace, self.store, self.collection());
+        dead || self.is_verified() || self.collection().ttl.is_some()
     }
 }
 

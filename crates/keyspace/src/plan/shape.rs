@@ -53,30 +53,39 @@ pub(super) fn is_apart(store: StoreKind, collection: &Collection, index: &Index)
 
 /// Whether a group, or an index, is one Redis Set or Hash, which is read whole and has no order.
 pub fn is_read_whole_on_redis(collection: &Collection, index: Option<&Index>) -> bool {
-    let (expect, bucket, fits) = match index {
-        Some(index) => (&index.expect, &index.bucket, index.keep.is_empty() && !index.unique),
-        None => {
-            let bare = collection.content == Content::Keys;
-            let counters = collection.content == Content::Counter && collection.ttl.is_none();
-            let grouped = !collection.key.is_whole_group();
-            (&collection.expect, &collection.bucket, grouped && (bare || counters))
-        }
+    let (expect, fits) = match index {
+        Some(index) => (&index.expect, index.keep.is_empty() && !index.unique),
+        None => (&collection.expect, is_container_on_redis(collection)),
     };
     let few = expect.rows_per_group.is_some_and(|rows| rows <= limits::REDIS_SET_ROWS_MAX);
-    fits && few && bucket.is_none()
+    fits && few
 }
 
-/// Whether a group on Redis has an ordered set of its keys beside the records.
+/// Whether all rows of a group are in one Redis key: bare keys and counters that never end.
+fn is_container_on_redis(collection: &Collection) -> bool {
+    matches!(collection.content, Content::Keys | Content::Counter)
+        && collection.ttl.is_none()
+        && !collection.key.is_whole_group()
+}
+
+/// Whether a group on Redis has an ordered set of its keys beside the rows.
 pub(super) fn has_order_on_redis(keyspace: &Keyspace, collection: &Collection) -> bool {
     let listed = collection.history.is_some()
         || keyspace.patterns_of(collection).any(|pattern| {
             matches!(pattern.verb, Verb::List | Verb::Take)
                 && pattern.target.as_ref().is_some_and(|target| target.index.is_none())
         });
+    // A sorted set of bare keys is its own order.
+    let ordered = collection.content == Content::Keys && is_container_on_redis(collection);
     listed
         && !collection.key.is_whole_group()
-        && collection.content != Content::Keys
+        && !ordered
         && !is_read_whole_on_redis(collection, None)
+}
+
+/// Whether an index on Redis has an ordered set beside entries that are keys of their own.
+pub(super) fn has_entry_order_on_redis(index: &Index) -> bool {
+    !index.key.is_whole_group() && (index.unique || !index.keep.is_empty())
 }
 
 /// Helper rows written with each record: order, expiry and versions that have no place in it.
@@ -86,9 +95,17 @@ pub(super) fn helper_rows(keyspace: &Keyspace, store: StoreKind, collection: &Co
         return sliced;
     }
     let order = has_order_on_redis(keyspace, collection);
-    let expiry = collection.ttl.is_some() && !collection.indexes.is_empty();
-    let version = collection.has_value() && keyspace.mode(collection) == Mode::Conditional;
+    let expiry = collection.ttl.is_some() && (order || !collection.indexes.is_empty());
+    let in_record = matches!(collection.content, Content::Fields(_));
+    let version = !in_record && keyspace.mode(collection) == Mode::Conditional;
     sliced + u64::from(order) + u64::from(expiry) + u64::from(version)
+}
+
+/// Helper rows written with each entry that is added, and with each that is removed.
+pub(super) fn helper_entries(store: StoreKind, index: &Index) -> (u64, u64) {
+    let sliced = u64::from(is_sliced(store, index.bucket.as_ref()));
+    let order = u64::from(store.is_redis() && has_entry_order_on_redis(index));
+    (sliced + order, order)
 }
 
 /// Whether removed rows stay in their group for a while, marked dead, so that lists meet them.

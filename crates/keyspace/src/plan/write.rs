@@ -13,7 +13,7 @@
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};
 use super::shape::{
-    entry_size, helper_rows, is_apart, is_sliced, key_size, record_size, too_large,
+    entry_size, helper_entries, helper_rows, is_apart, is_sliced, key_size, record_size, too_large,
 };
 use super::step::{counted, grouped};
 use crate::model::{Atomicity, Keyspace, StoreKind, Verb, limits};
@@ -181,9 +181,8 @@ impl Work<'_> {
             }
             let mut helpers = helper_rows(self.keyspace, self.store, &effect.collection);
             for entries in &effect.entries {
-                if is_sliced(self.store, entries.index.bucket.as_ref()) {
-                    helpers += entries.added;
-                }
+                let (added, removed) = helper_entries(self.store, &entries.index);
+                helpers += added * entries.added + removed * entries.removed;
             }
             let helpers = Count::exactly(helpers).times(effect.rows);
             bounds = bounds.write(helpers, key_size(&effect.collection));
