@@ -8,9 +8,12 @@
 //! Nothing in this crate reads a file, opens a connection, asks the time or makes a random number;
 //! text comes in as an argument and everything else goes out as values.
 
+pub mod check;
 pub mod diagnostic;
 pub mod key;
 pub mod model;
 pub mod parse;
 pub mod plan;
 pub mod source;
+
+pub use check::{Reading, read};

@@ -120,6 +120,6 @@ fn pattern_reason(collection: &Collection, pattern: &Pattern) -> Option<String> 
     (!plain).then(|| match pattern.condition {
         Some(_) => format!("{name} has an `if`"),
         None if pattern.if_version => format!("{name} takes a version"),
-        None => format!("{name} is an {}", pattern.verb),
+        None => format!("{name} may meet a row: it is `{}`", pattern.verb),
     })
 }

@@ -336,7 +336,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position) % 3 == 0 {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);

@@ -1,0 +1,190 @@
+//! Who may: `allow`, and what the caller then fills.
+
+use super::Resolver;
+use super::collections::members;
+use crate::check::typing::{Scope, Typer};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::{Allow, Argument, Collection, Member, Verb};
+use crate::parse::AllowTree;
+use crate::source::{Span, Spanned};
+
+impl Resolver<'_> {
+    /// What `allow` says, or the default of a collection.
+    pub(super) fn allow(
+        &mut self,
+        written: Option<&AllowTree>,
+        collection: Option<&Collection>,
+        verb: Verb,
+    ) -> Allow {
+        let owned = collection.is_some_and(|collection| collection.owner.is_some());
+        let usual = if owned { Allow::Owner } else { Allow::User };
+        match written {
+            None => usual,
+            Some(AllowTree::Word(word)) => self.allow_word(word, owned, verb).unwrap_or(usual),
+            Some(AllowTree::Member { member, caller, condition, span }) => {
+                let found = self.member(member.as_ref(), caller.as_ref(), *span);
+                match found {
+                    Some((collection, caller)) => {
+                        if let Some(condition) = condition {
+                            let scope = Scope {
+                                members: Some(members(&collection)),
+                                outside_world: true,
+                                arguments: Some(Vec::new()),
+                                ..Scope::default()
+                            };
+                            Typer { scope: &scope, problems: self.problems }.condition(condition);
+                        }
+                        Allow::Member(Member {
+                            collection: collection.name.value.clone(),
+                            caller,
+                            condition: condition.clone(),
+                        })
+                    }
+                    None => usual,
+                }
+            }
+        }
+    }
+
+    fn allow_word(&mut self, word: &Spanned<String>, owned: bool, verb: Verb) -> Option<Allow> {
+        let text = word.value.as_str();
+        let allow = match text {
+            "owner" => Allow::Owner,
+            "user" => Allow::User,
+            "public" => Allow::Public,
+            "step" => Allow::Step,
+            _ => match text.strip_prefix("role:") {
+                Some(role) if is_role(role) => Allow::Role(role.to_string()),
+                _ => {
+                    let message = format!("`{text}` says nothing about who may");
+                    let words = ["owner", "user", "public", "step"];
+                    self.report(
+                        Diagnostic::new(&codes::BAD_ALLOW, word.span, message)
+                            .suggest(word.span, text, words)
+                            .fix("write owner, user, role:NAME, public, step, or { member = … }"),
+                    );
+                    return None;
+                }
+            },
+        };
+        if allow == Allow::Public && !verb.is_read() {
+            let message = format!("`{verb}` is a write, and writes are never public");
+            self.report(Diagnostic::new(&codes::PUBLIC_WRITE, word.span, message).replace(
+                "ask for a token",
+                word.span,
+                "user",
+            ));
+        }
+        if allow == Allow::Owner && !owned && verb != Verb::Atomic {
+            let message = "nobody owns these rows";
+            self.report(
+                Diagnostic::new(&codes::BAD_ALLOW, word.span, message)
+                    .fix("declare the collection's `owner`")
+                    .replace("or let any caller", word.span, "user"),
+            );
+        }
+        Some(allow)
+    }
+
+    fn member(
+        &mut self,
+        member: Option<&Spanned<String>>,
+        caller: Option<&Spanned<String>>,
+        span: Span,
+    ) -> Option<(std::sync::Arc<Collection>, String)> {
+        let form = "write it as `{ member = \"guild_members\", caller = \"user_id\" }`";
+        let (Some(member), Some(caller)) = (member, caller) else {
+            let message = "a membership names a collection and the segment that is the caller";
+            self.report(Diagnostic::new(&codes::BAD_MEMBER, span, message).fix(form));
+            return None;
+        };
+        let found = self.collections.iter().find(|c| c.name.value == member.value).cloned();
+        let Some(collection) = found else {
+            let declared: Vec<&str> =
+                self.tree.collections.iter().map(|tree| tree.name.value.as_str()).collect();
+            if !declared.contains(&member.value.as_str()) {
+                let message = format!("there is no collection `{}`", member.value);
+                let problem = Diagnostic::new(&codes::BAD_MEMBER, member.span, message)
+                    .suggest(member.span, &member.value, declared.iter().copied())
+                    .fix(form);
+                self.report(problem);
+            }
+            return None;
+        };
+        if collection.key.segment(&caller.value).is_none() {
+            let names: Vec<&str> = collection.key.segments().map(|s| s.name.as_str()).collect();
+            let message =
+                format!("`{}` is no segment of the key of `{}`", caller.value, member.value);
+            self.report(
+                Diagnostic::new(&codes::BAD_MEMBER, caller.span, message)
+                    .suggest(caller.span, &caller.value, names.iter().copied())
+                    .fix(format!("its segments are {}", names.join(", "))),
+            );
+            return None;
+        }
+        Some((collection, caller.value.clone()))
+    }
+
+    /// Reports a membership whose row cannot be found from the call.
+    pub(super) fn check_member(
+        &mut self,
+        allow: &Allow,
+        known: &[String],
+        arguments: &[Argument],
+        span: Span,
+    ) {
+        let Allow::Member(member) = allow else { return };
+        let Some(collection) =
+            self.collections.iter().find(|c| c.name.value == member.collection).cloned()
+        else {
+            return;
+        };
+        for segment in collection.key.segments().filter(|segment| segment.name != member.caller) {
+            let given = known.contains(&segment.name)
+                || arguments.iter().any(|argument| argument.name == segment.name);
+            if !given && segment.default.is_none() {
+                let message = format!(
+                    "a call does not say `{}`, which the row in `{}` needs",
+                    segment.name, member.collection
+                );
+                self.report(
+                    Diagnostic::new(&codes::BAD_MEMBER, span, message)
+                        .also(segment.span, "the segment")
+                        .fix(format!(
+                            "take it as an argument: `arguments = {{ {} = \"{}\" }}`",
+                            segment.name, segment.segment_type
+                        ))
+                        .fix("or allow a role"),
+                );
+            }
+        }
+    }
+}
+
+fn is_role(role: &str) -> bool {
+    !role.is_empty()
+        && role.len() <= 48
+        && role
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
+}
+
+/// The segments and fields that the caller fills under an `allow`, for a verb on a collection.
+pub fn filled_by_caller(collection: &Collection, allow: &Allow, verb: Verb) -> Vec<String> {
+    let role = matches!(allow, Allow::Role(_));
+    let mut filled = Vec::new();
+    if let Some(owner) = &collection.owner {
+        // Reads of others' rows name the owner; writes never do, except for a role.
+        let named = match verb.is_read() {
+            true => *allow != Allow::Owner && *allow != Allow::Step,
+            false => role,
+        };
+        if !named {
+            filled.push(owner.name.clone());
+        }
+    }
+    if let Some(tenant) = collection.tenant.as_ref().filter(|_| !role) {
+        filled.push(tenant.name.clone());
+    }
+    filled
+}

@@ -1,0 +1,328 @@
+//! Patterns with one verb: settings that fit it, bindings, conditions and changes.
+
+use super::Resolver;
+use super::allow::filled_by_caller;
+use super::arguments::{Call, argument, argument_types, find, without};
+use super::collections::members;
+use super::names::{NameOf, check_name};
+use crate::check::typing::{Scope, Typer};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::{
+    Argument, ArgumentRole, Assignment, Expression, ExpressionKind, Order, Pattern, Type,
+    UnaryOperator, Verb,
+};
+use crate::parse::{PatternTree, VerbTree};
+use crate::source::Spanned;
+
+/// Whether a pattern is an `atomic`.
+pub fn is_atomic(written: &PatternTree) -> bool {
+    matches!(written.verbs.as_slice(), [VerbTree { verb: Verb::Atomic, .. }])
+}
+
+/// Which verbs a setting goes with.
+const SETTINGS: [(&str, &[Verb]); 13] = [
+    ("by", &[Verb::Get, Verb::List, Verb::Near, Verb::Take, Verb::Delete, Verb::Update, Verb::Add]),
+    ("set", &[Verb::Update]),
+    ("compute", &[Verb::Update, Verb::Take]),
+    ("if", &[Verb::Put, Verb::Update, Verb::Delete, Verb::Add, Verb::Take]),
+    ("if_version", &[Verb::Put, Verb::Update, Verb::Delete, Verb::Add]),
+    ("page", &[Verb::List, Verb::Near, Verb::Load]),
+    ("many", &[Verb::Get, Verb::Insert, Verb::Put, Verb::Update, Verb::Delete, Verb::Add]),
+    ("order", &[Verb::List]),
+    ("fields", &[Verb::Get, Verb::List, Verb::Near, Verb::Take]),
+    ("existing", &[Verb::Insert]),
+    ("missing", &[Verb::Update]),
+    ("max_radius", &[Verb::Near]),
+    ("atomic", &[Verb::Atomic]),
+];
+
+impl Resolver<'_> {
+    /// A pattern with one verb; none if it cannot be run.
+    pub(super) fn single(&mut self, written: &PatternTree) -> Option<Pattern> {
+        let verb = self.one_verb(written)?;
+        self.check_settings(written, verb.verb);
+        let target = self.target(verb.verb, verb.target.as_ref()?)?;
+        self.check_verb(verb.verb, verb.span, &target);
+        let collection = std::sync::Arc::clone(&target.collection);
+        let allow = self.allow(written.allow.as_ref(), Some(&collection), verb.verb);
+        let filled = filled_by_caller(&collection, &allow, verb.verb);
+        let call = Call {
+            verb: verb.verb,
+            target: &target,
+            by: self.by(written, &target),
+            set: written.set.iter().flat_map(|set| &set.value).map(|s| s.value.clone()).collect(),
+            if_version: written.if_version.as_ref().is_some_and(|given| given.value),
+            many: written.many.is_some(),
+            filled: filled.clone(),
+        };
+        let mut arguments = call.arguments();
+        self.declare(written, &mut arguments);
+        let bind = self.bindings(&written.bind, &mut arguments, &filled, &Scope::default());
+        let types = argument_types(&arguments);
+        let condition = self.condition(written, &collection, &types);
+        let compute = self.computed(written, &target, &types);
+        self.check_set(written, &target);
+        self.check_fields(written, &target);
+        let bound: Vec<String> = bind.iter().map(|bind| bind.name.value.clone()).collect();
+        self.check_unused(written, &bind, &compute, condition.as_ref());
+        let by = self.serves(written, verb, &target, &filled, &bound);
+        let arguments = without(arguments, &bound);
+        let known: Vec<String> = filled.iter().chain(&bound).chain(&by).cloned().collect();
+        self.check_member(&allow, &known, &arguments, written.name.span);
+        let order = written.order.as_ref().and_then(|order| self.order(order));
+        Some(Pattern {
+            name: written.name.clone(),
+            id: written.id.clone(),
+            about: written.about.clone(),
+            notes: written.notes.clone(),
+            verb: verb.verb,
+            verb_span: verb.span,
+            arguments,
+            by,
+            bind,
+            set: written.set.as_ref().map(|set| set.value.clone()).unwrap_or_default(),
+            compute,
+            condition,
+            if_version: call.if_version,
+            page: written.page.as_ref().map(|page| page.value),
+            many: written.many.as_ref().map(|many| many.value),
+            order,
+            fields: written.fields.clone(),
+            existing_returned: written.existing.is_some(),
+            missing_created: written.missing.is_some(),
+            radius_max: written.max_radius.as_ref().map(|radius| radius.value),
+            allow,
+            allow_declared: written.allow.is_some(),
+            steps: Vec::new(),
+            target: Some(target),
+        })
+    }
+
+    fn one_verb<'t>(&mut self, written: &'t PatternTree) -> Option<&'t VerbTree> {
+        let name = &written.name;
+        match written.verbs.as_slice() {
+            [verb] => Some(verb),
+            [] => {
+                let verbs = Verb::ALL.map(Verb::name).join(", ");
+                let message = format!("pattern `{}` says nothing to do", name.value);
+                self.report(
+                    Diagnostic::new(&codes::VERBS, name.span, message)
+                        .fix(format!("give it one verb: {verbs}")),
+                );
+                None
+            }
+            [first, second, ..] => {
+                let message = format!("pattern `{}` has two verbs, and does one thing", name.value);
+                self.report(
+                    Diagnostic::new(&codes::VERBS, second.span, message)
+                        .also(first.span, "the first verb")
+                        .fix("make two patterns")
+                        .fix("or one `atomic = […]` that runs both together"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Reports settings that the verb does not use.
+    pub(super) fn check_settings(&mut self, written: &PatternTree, verb: Verb) {
+        for key in &written.keys {
+            let Some((_, verbs)) = SETTINGS.iter().find(|(name, _)| *name == key.value) else {
+                continue;
+            };
+            if verbs.contains(&verb) {
+                continue;
+            }
+            let name = &key.value;
+            if name == "if" && verb.is_read() {
+                let message = format!("`{verb}` is a read, and a condition on it would filter");
+                self.report(
+                    Diagnostic::new(&codes::IF_ON_READ, key.span, message)
+                        .fix("make it part of an index: `when = \"…\"`, and read through that")
+                        .fix("or put the field into the key, and fix it with `by`"),
+                );
+                continue;
+            }
+            let list = verbs.iter().map(|verb| verb.name()).collect::<Vec<_>>().join(", ");
+            self.report(
+                Diagnostic::new(
+                    &codes::DOES_NOT_GO_WITH,
+                    key.span,
+                    format!("`{name}` does not go with `{verb}`"),
+                )
+                .fix(format!("leave it out; it goes with {list}")),
+            );
+        }
+    }
+
+    /// Adds the declared arguments.
+    pub(super) fn declare(&mut self, written: &PatternTree, arguments: &mut Vec<Argument>) {
+        for declared in &written.arguments {
+            check_name(&declared.name, NameOf::Field, self.problems);
+            if let Some(there) = find(arguments, &declared.name.value) {
+                let message = format!("`{}` is an argument already", there.name);
+                self.report(
+                    Diagnostic::new(&codes::ARGUMENT_TWICE, declared.name.span, message)
+                        .fix("leave the declaration out: the key or the fields type it"),
+                );
+                continue;
+            }
+            let declared_type = declared.field_type.value.clone();
+            let required = declared.default.is_none() && !declared_type.is_optional();
+            let name = &declared.name.value;
+            arguments.push(argument(name, declared_type, required, ArgumentRole::Declared));
+        }
+    }
+
+    /// Checks bindings; an argument that only a binding names is typed by what it is bound to.
+    pub(super) fn bindings(
+        &mut self,
+        written: &[(Spanned<String>, Expression)],
+        arguments: &mut Vec<Argument>,
+        filled: &[String],
+        steps: &Scope,
+    ) -> Vec<Assignment> {
+        let possible = arguments.clone();
+        for (name, expression) in written {
+            let target = find(&possible, &name.value);
+            let Some(target) = target else {
+                self.no_argument(name, &possible, filled);
+                continue;
+            };
+            if let Some(argument_name) = named_argument(expression)
+                && find(arguments, argument_name).is_none()
+            {
+                arguments.push(Argument {
+                    name: argument_name.to_string(),
+                    role: implied_role(&target.role),
+                    ..target.clone()
+                });
+            }
+        }
+        let scope = Scope {
+            members: None,
+            arguments: Some(argument_types(arguments)),
+            steps: steps.steps.clone(),
+            outside_world: true,
+        };
+        let mut bind = Vec::new();
+        for (name, expression) in written {
+            let Some(target) = find(&possible, &name.value) else { continue };
+            if !matches!(target.role, ArgumentRole::Rows(_)) {
+                let what = format!("`{}`", name.value);
+                let mut typer = Typer { scope: &scope, problems: self.problems };
+                typer.assigned(expression, &target.argument_type, &what);
+            } else if named_argument(expression).is_none() {
+                self.report(
+                    Diagnostic::new(
+                        &codes::BAD_BIND,
+                        expression.span,
+                        "rows are bound to an argument that holds them",
+                    )
+                    .fix("write `rows = \"$lines\"`"),
+                );
+            }
+            bind.push(Assignment { name: name.clone(), expression: expression.clone() });
+        }
+        bind
+    }
+
+    fn no_argument(&mut self, name: &Spanned<String>, possible: &[Argument], filled: &[String]) {
+        let text = &name.value;
+        if filled.contains(text) {
+            let message = format!("`{text}` is filled from the caller, never bound");
+            self.report(
+                Diagnostic::new(&codes::BAD_BIND, name.span, message).fix("leave the binding out"),
+            );
+            return;
+        }
+        let names: Vec<&str> = possible.iter().map(|argument| argument.name.as_str()).collect();
+        let message = format!("`{text}` is no argument of this pattern");
+        let problem = Diagnostic::new(&codes::BAD_BIND, name.span, message).suggest(
+            name.span,
+            text,
+            names.iter().copied(),
+        );
+        self.report(match names.is_empty() {
+            true => problem.fix("the pattern has no arguments; leave the binding out"),
+            false => problem.fix(format!("its arguments are {}", names.join(", "))),
+        });
+    }
+
+    fn condition(
+        &mut self,
+        written: &PatternTree,
+        collection: &crate::model::Collection,
+        arguments: &[(String, Type)],
+    ) -> Option<Expression> {
+        let (expression, _) = written.condition.as_ref()?;
+        let scope = Scope {
+            members: Some(members(collection)),
+            arguments: Some(arguments.to_vec()),
+            outside_world: true,
+            ..Scope::default()
+        };
+        Typer { scope: &scope, problems: self.problems }.condition(expression);
+        Some(expression.clone())
+    }
+
+    /// `order`, read.
+    fn order(&mut self, written: &Spanned<String>) -> Option<Order> {
+        let mut words = written.value.split_whitespace();
+        let by = words.next().unwrap_or_default().to_string();
+        let descending = match (words.next(), words.next()) {
+            (None, None) | (Some("asc"), None) => false,
+            (Some("desc"), None) => true,
+            _ => {
+                let message = "an order is a name, and `desc` if larger values stand first";
+                self.report(
+                    Diagnostic::new(&codes::ORDER_NOT_GIVEN, written.span, message)
+                        .fix("write `order = \"created_at desc\"`"),
+                );
+                return None;
+            }
+        };
+        Some(Order { by, descending, span: written.span })
+    }
+
+    /// Reports declared arguments that nothing uses.
+    pub(super) fn check_unused(
+        &mut self,
+        written: &PatternTree,
+        bind: &[Assignment],
+        compute: &[Assignment],
+        condition: Option<&Expression>,
+    ) {
+        for declared in &written.arguments {
+            let name = declared.name.value.as_str();
+            let expressions = bind.iter().chain(compute).map(|assignment| &assignment.expression);
+            let mut all = expressions.chain(condition);
+            let segment_of_member =
+                matches!(written.allow, Some(crate::parse::AllowTree::Member { .. }));
+            if !all.any(|expression| expression.arguments().contains(&name)) && !segment_of_member {
+                let message = format!("argument `{name}` is declared and not used");
+                self.report(
+                    Diagnostic::new(&codes::UNUSED_ARGUMENT, declared.name.span, message)
+                        .fix(format!("use it as `${name}`, or leave it out")),
+                );
+            }
+        }
+    }
+}
+
+/// The argument that an expression is, or negates.
+pub fn named_argument(expression: &Expression) -> Option<&str> {
+    match &expression.kind {
+        ExpressionKind::Argument(name) => Some(name),
+        ExpressionKind::Unary(UnaryOperator::Minus, operand) => named_argument(operand),
+        _ => None,
+    }
+}
+
+/// An argument named only by a binding stands for what it is bound to.
+fn implied_role(role: &ArgumentRole) -> ArgumentRole {
+    match role {
+        ArgumentRole::Page | ArgumentRole::WindowRule => ArgumentRole::Declared,
+        other => other.clone(),
+    }
+}

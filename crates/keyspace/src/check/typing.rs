@@ -1,0 +1,462 @@
+//! The types of expressions.
+//!
+//! Each expression is typed from the inside out. A problem is reported where it stands, once; what
+//! could not be typed is `Unknown`, which fits everywhere, so that one mistake gives one report.
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, UnaryOperator};
+use crate::source::Span;
+
+/// The type of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Typed {
+    /// A type of the notation.
+    Known(Type),
+    /// A whole number that fits any number, and, as seconds, a length of time.
+    Integer {
+        /// Whether it is below zero.
+        negative: bool,
+    },
+    /// A number with a fraction.
+    Fraction,
+    /// A text that may be a word of an enum.
+    Text(String),
+    /// `null`.
+    Null,
+    /// The caller's id, whatever type ids have.
+    Caller,
+    /// Could not be typed; the problem has been reported.
+    Unknown,
+}
+
+impl Typed {
+    fn describe(&self) -> String {
+        match self {
+            Typed::Known(known) => format!("`{known}`"),
+            Typed::Integer { .. } => "a whole number".to_string(),
+            Typed::Fraction => "a number".to_string(),
+            Typed::Text(_) => "a text".to_string(),
+            Typed::Null => "`null`".to_string(),
+            Typed::Caller => "the caller".to_string(),
+            Typed::Unknown => "something unknown".to_string(),
+        }
+    }
+
+    fn required(&self) -> Option<&Type> {
+        match self {
+            Typed::Known(known) => Some(known.required()),
+            _ => None,
+        }
+    }
+}
+
+/// What names an expression may use.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Fields and segments of the stored record; none where it cannot be seen.
+    pub members: Option<Vec<(String, Type)>>,
+    /// Arguments of the call; none where there is no call.
+    pub arguments: Option<Vec<(String, Type)>>,
+    /// Earlier steps of an `atomic`, with the members of their rows.
+    pub steps: Vec<(String, Vec<(String, Type)>)>,
+    /// Whether `now` and `caller` mean something: not in an index, which depends on the row alone.
+    pub outside_world: bool,
+}
+
+/// Types expressions in a scope.
+pub struct Typer<'a> {
+    /// What names may be used.
+    pub scope: &'a Scope,
+    /// What was found.
+    pub problems: &'a mut Vec<Diagnostic>,
+}
+
+impl Typer<'_> {
+    /// An expression that must be true or false.
+    pub fn condition(&mut self, expression: &Expression) {
+        let typed = self.type_of(expression);
+        if !matches!(&typed, Typed::Known(known) if *known == Type::Bool) && typed != Typed::Unknown
+        {
+            let message = format!("this is {}, not a condition", typed.describe());
+            self.problems.push(
+                Diagnostic::new(&codes::NOT_A_CONDITION, expression.span, message)
+                    .fix("compare it with something: `= 'open'`, `> 0`, `is null`"),
+            );
+        }
+    }
+
+    /// An expression whose value goes where `target` is expected.
+    pub fn assigned(&mut self, expression: &Expression, target: &Type, what: &str) {
+        let typed = self.type_of(expression);
+        if typed == Typed::Null && target.is_optional() {
+            return;
+        }
+        let may_be_null = matches!(&typed, Typed::Known(known) if known.is_optional());
+        if may_be_null && !target.is_optional() {
+            let message = format!("{what} is `{target}`, and this may be null");
+            self.problems.push(
+                Diagnostic::new(&codes::TYPE_MISMATCH, expression.span, message)
+                    .fix("use a field or argument that is always there")
+                    .fix(format!("or make {what} optional: `{target}?`")),
+            );
+            return;
+        }
+        self.fits(&typed, target, expression.span, &format!("{what} is `{target}`"));
+    }
+
+    /// Reports a value that does not fit a type.
+    fn fits(&mut self, typed: &Typed, target: &Type, span: Span, why: &str) {
+        if let (Typed::Text(text), Type::Enum(words)) = (typed, target.required()) {
+            if !words.contains(text) {
+                let problem = Diagnostic::new(
+                    &codes::TYPE_MISMATCH,
+                    span,
+                    format!("`{text}` is none of {}", words.join(", ")),
+                );
+                self.problems.push(suggest_word(problem, span, text, words));
+            }
+            return;
+        }
+        if !goes_into(typed, target.required()) {
+            let message = format!("{why}, and this is {}", typed.describe());
+            self.problems.push(
+                Diagnostic::new(&codes::TYPE_MISMATCH, span, message).fix(conversion(target)),
+            );
+        }
+    }
+
+    /// The type of an expression.
+    pub fn type_of(&mut self, expression: &Expression) -> Typed {
+        match &expression.kind {
+            ExpressionKind::Number(text) if text.contains('.') => Typed::Fraction,
+            ExpressionKind::Number(_) => Typed::Integer { negative: false },
+            ExpressionKind::Text(text) => Typed::Text(text.clone()),
+            ExpressionKind::Bool(_) => Typed::Known(Type::Bool),
+            ExpressionKind::Null => Typed::Null,
+            ExpressionKind::Duration(_) => Typed::Known(Type::Duration),
+            ExpressionKind::Now => {
+                self.outside(expression.span, "now", Typed::Known(Type::Timestamp))
+            }
+            ExpressionKind::Caller => self.outside(expression.span, "caller", Typed::Caller),
+            ExpressionKind::Member(name) => self.member(name, expression.span),
+            ExpressionKind::Argument(name) => self.argument(name, expression.span),
+            ExpressionKind::StepMember(step, name) => self.step_member(step, name, expression.span),
+            ExpressionKind::Unary(operator, operand) => self.unary(*operator, operand),
+            ExpressionKind::Binary(operator, left, right) => self.binary(*operator, left, right),
+            ExpressionKind::In(operand, items) => {
+                let left = self.type_of(operand);
+                for item in items {
+                    let right = self.type_of(item);
+                    self.compared(&left, &right, item.span);
+                }
+                Typed::Known(Type::Bool)
+            }
+            ExpressionKind::IsNull(operand, _) => {
+                self.type_of(operand);
+                Typed::Known(Type::Bool)
+            }
+            ExpressionKind::Call(function, arguments) => {
+                super::functions::type_of_call(self, *function, arguments, expression.span)
+            }
+            ExpressionKind::Broken => Typed::Unknown,
+        }
+    }
+
+    fn outside(&mut self, span: Span, name: &str, typed: Typed) -> Typed {
+        if !self.scope.outside_world {
+            let message = format!("`{name}` cannot be used here: the row alone decides");
+            self.problems.push(
+                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
+                    .fix("store it in a field and use the field"),
+            );
+        }
+        typed
+    }
+
+    fn member(&mut self, name: &str, span: Span) -> Typed {
+        let Some(members) = &self.scope.members else {
+            let message = format!("`{name}` is of a stored record, which cannot be seen here");
+            let problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
+            self.problems.push(self.suggest_argument(problem, span, name));
+            return Typed::Unknown;
+        };
+        if let Some((_, found)) = members.iter().find(|(known, _)| known == name) {
+            return Typed::Known(found.clone());
+        }
+        let names = members.iter().map(|(known, _)| known.as_str());
+        let list = names.clone().collect::<Vec<_>>().join(", ");
+        let code = &codes::UNDECLARED_FIELD;
+        let problem = Diagnostic::new(code, span, format!("there is no field `{name}`"))
+            .suggest(span, name, names);
+        let problem = self.suggest_argument(problem, span, name);
+        self.problems.push(problem.fix(format!("the record has {list}")));
+        Typed::Unknown
+    }
+
+    /// Adds `$name` as a fix, if there is such an argument.
+    fn suggest_argument(&self, problem: Diagnostic, span: Span, name: &str) -> Diagnostic {
+        let arguments = self.scope.arguments.iter().flatten();
+        match arguments.map(|(known, _)| known).find(|known| *known == name) {
+            Some(_) => problem.replace("the argument is written", span, format!("${name}")),
+            None => problem,
+        }
+    }
+
+    fn argument(&mut self, name: &str, span: Span) -> Typed {
+        let Some(arguments) = &self.scope.arguments else {
+            let message = "arguments cannot be used here: the row alone decides";
+            self.problems.push(
+                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
+                    .fix("use the record's fields"),
+            );
+            return Typed::Unknown;
+        };
+        if let Some((_, found)) = arguments.iter().find(|(known, _)| known == name) {
+            return Typed::Known(found.clone());
+        }
+        let written = format!("${name}");
+        let names: Vec<String> = arguments.iter().map(|(known, _)| format!("${known}")).collect();
+        let problem = Diagnostic::new(
+            &codes::UNKNOWN_IN_EXPRESSION,
+            span,
+            format!("there is no argument `{name}`"),
+        )
+        .suggest(span, &written, names.iter().map(String::as_str))
+        .fix(format!("declare it: `arguments = {{ {name} = \"text\" }}`"));
+        self.problems.push(problem);
+        Typed::Unknown
+    }
+
+    fn step_member(&mut self, step: &str, name: &str, span: Span) -> Typed {
+        let Some((_, members)) = self.scope.steps.iter().find(|(known, _)| known == step) else {
+            let names = self.scope.steps.iter().map(|(known, _)| known.as_str());
+            let message = format!("there is no earlier step `{step}`");
+            self.problems.push(
+                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
+                    .suggest(span, step, names)
+                    .fix(format!("name a step with `as = \"{step}\"`, before this one")),
+            );
+            return Typed::Unknown;
+        };
+        match members.iter().find(|(known, _)| known == name) {
+            Some((_, found)) => Typed::Known(found.clone()),
+            None => {
+                let names: Vec<String> =
+                    members.iter().map(|(known, _)| format!("{step}.{known}")).collect();
+                let message = format!("the row of step `{step}` has no field `{name}`");
+                self.problems.push(
+                    Diagnostic::new(&codes::UNDECLARED_FIELD, span, message)
+                        .suggest(span, &format!("{step}.{name}"), names.iter().map(String::as_str))
+                        .fix(format!("it has {}", names.join(", "))),
+                );
+                Typed::Unknown
+            }
+        }
+    }
+
+    fn unary(&mut self, operator: UnaryOperator, operand: &Expression) -> Typed {
+        match operator {
+            UnaryOperator::Not => {
+                self.condition(operand);
+                Typed::Known(Type::Bool)
+            }
+            UnaryOperator::Minus => match self.type_of(operand) {
+                Typed::Integer { negative } => Typed::Integer { negative: !negative },
+                Typed::Fraction => Typed::Fraction,
+                Typed::Unknown => Typed::Unknown,
+                Typed::Known(known) if known.is_number() || known == Type::Duration => {
+                    // A negated u64 is counted as i64, as amounts are.
+                    Typed::Known(if known == Type::U64 { Type::I64 } else { known })
+                }
+                other => {
+                    let message = format!("{} has no negative", other.describe());
+                    self.mismatch(operand.span, message, "negate a number or a length of time");
+                    Typed::Unknown
+                }
+            },
+        }
+    }
+
+    fn binary(&mut self, operator: BinaryOperator, left: &Expression, right: &Expression) -> Typed {
+        match operator {
+            BinaryOperator::And | BinaryOperator::Or => {
+                self.condition(left);
+                self.condition(right);
+                Typed::Known(Type::Bool)
+            }
+            BinaryOperator::Add | BinaryOperator::Subtract => {
+                let (first, second) = (self.type_of(left), self.type_of(right));
+                self.calculated(operator, &first, &second, left.span.to(right.span))
+            }
+            _ => {
+                let (first, second) = (self.type_of(left), self.type_of(right));
+                let whole = left.span.to(right.span);
+                if first == Typed::Null || second == Typed::Null {
+                    self.null_compared(operator, left, right, whole);
+                } else {
+                    self.compared(&first, &second, whole);
+                }
+                Typed::Known(Type::Bool)
+            }
+        }
+    }
+
+    fn null_compared(
+        &mut self,
+        operator: BinaryOperator,
+        left: &Expression,
+        right: &Expression,
+        span: Span,
+    ) {
+        let other = if left.kind == ExpressionKind::Null { right } else { left };
+        let test = if operator == BinaryOperator::NotEqual { "is not null" } else { "is null" };
+        self.problems.push(
+            Diagnostic::new(&codes::NULL_COMPARED, span, "nothing compares with null").replace(
+                "ask for it by name",
+                span,
+                format!("{other} {test}"),
+            ),
+        );
+    }
+
+    /// The type of a sum or difference.
+    fn calculated(
+        &mut self,
+        operator: BinaryOperator,
+        first: &Typed,
+        second: &Typed,
+        span: Span,
+    ) -> Typed {
+        let minus = operator == BinaryOperator::Subtract;
+        if *first == Typed::Unknown || *second == Typed::Unknown {
+            return Typed::Unknown;
+        }
+        let length = |typed: &Typed| {
+            matches!(typed, Typed::Integer { .. })
+                || typed.required().is_some_and(|t| *t == Type::Duration || t.is_integer())
+        };
+        let nullable = |typed: &Typed| matches!(typed, Typed::Known(t) if t.is_optional());
+        let result = match (first.required(), second.required()) {
+            (Some(Type::Timestamp), Some(Type::Timestamp)) if minus => Type::Duration,
+            (Some(Type::Timestamp), _) if length(second) => Type::Timestamp,
+            (_, Some(Type::Timestamp)) if length(first) && !minus => Type::Timestamp,
+            (Some(Type::Duration), _) if length(second) => Type::Duration,
+            (_, Some(Type::Duration)) if length(first) => Type::Duration,
+            (Some(left), Some(right)) if left == right && left.is_number() => left.clone(),
+            (Some(left), Some(right)) if left.is_integer() && right.is_integer() => Type::I64,
+            (Some(left), None) if left.is_number() && is_literal_number(second, left) => {
+                left.clone()
+            }
+            (None, Some(right)) if right.is_number() && is_literal_number(first, right) => {
+                right.clone()
+            }
+            (None, None) if is_number_literal(first) && is_number_literal(second) => {
+                let fraction = *first == Typed::Fraction || *second == Typed::Fraction;
+                return if fraction { Typed::Fraction } else { Typed::Integer { negative: minus } };
+            }
+            _ => {
+                let verb = if minus { "subtracted from" } else { "added to" };
+                let message =
+                    format!("{} cannot be {verb} {}", second.describe(), first.describe());
+                let fix = "numbers add to numbers, lengths of time to times: `now + 30s`";
+                self.mismatch(span, message, fix);
+                return Typed::Unknown;
+            }
+        };
+        let optional = nullable(first) || nullable(second);
+        Typed::Known(if optional { Type::Optional(Box::new(result)) } else { result })
+    }
+
+    /// Reports two values that cannot be compared.
+    pub fn compared(&mut self, left: &Typed, right: &Typed, span: Span) {
+        let refused = |known: &Type| matches!(known, Type::Json | Type::List(_) | Type::Path);
+        for side in [left, right] {
+            if let Some(known) = side.required().filter(|known| refused(known)) {
+                let message = format!("`{known}` can only be asked for with `is null`");
+                self.mismatch(span, message, "compare a field of a simple type");
+                return;
+            }
+        }
+        match (left.required(), right.required()) {
+            (Some(known), None) => {
+                self.fits(right, known, span, &format!("the other side is `{known}`"))
+            }
+            (None, Some(known)) => {
+                self.fits(left, known, span, &format!("the other side is `{known}`"))
+            }
+            (Some(first), Some(second)) if !comparable(first, second) => {
+                let message = format!("`{first}` does not compare with `{second}`");
+                self.mismatch(span, message, "compare values of one type");
+            }
+            _ => {}
+        }
+    }
+
+    fn mismatch(&mut self, span: Span, message: String, fix: &str) {
+        self.problems.push(Diagnostic::new(&codes::TYPE_MISMATCH, span, message).fix(fix));
+    }
+}
+
+fn is_number_literal(typed: &Typed) -> bool {
+    matches!(typed, Typed::Integer { .. } | Typed::Fraction)
+}
+
+fn is_literal_number(typed: &Typed, known: &Type) -> bool {
+    matches!(typed, Typed::Integer { .. }) || (*typed == Typed::Fraction && *known == Type::F64)
+}
+
+fn comparable(first: &Type, second: &Type) -> bool {
+    let text = |known: &Type| matches!(known, Type::Text | Type::Enum(_));
+    first == second
+        || (first.is_integer() && second.is_integer())
+        || (text(first) && text(second) && (*first == Type::Text || *second == Type::Text))
+}
+
+/// Whether a value of this type may go where `target`, which is required, is expected.
+fn goes_into(typed: &Typed, target: &Type) -> bool {
+    match typed {
+        Typed::Unknown => true,
+        Typed::Known(known) => {
+            let known = known.required();
+            known == target
+                || (known.is_integer() && target.is_integer())
+                || (known.is_integer() && *target == Type::Duration)
+                || (matches!(known, Type::Enum(_)) && *target == Type::Text)
+                || (*known == Type::Duration && target.is_integer())
+                || *target == Type::Json
+        }
+        Typed::Integer { negative } => match target {
+            Type::I64 | Type::F64 | Type::Duration | Type::Json => true,
+            Type::U64 => !negative,
+            _ => false,
+        },
+        Typed::Fraction => matches!(target, Type::F64 | Type::Json),
+        Typed::Text(_) => matches!(target, Type::Text | Type::Json),
+        Typed::Null => *target == Type::Json,
+        Typed::Caller => {
+            matches!(
+                target,
+                Type::Text | Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64
+            )
+        }
+    }
+}
+
+fn conversion(target: &Type) -> String {
+    match target.required() {
+        Type::Text => "give a text in single quotes".to_string(),
+        Type::Timestamp => "give a time: `now`, `now - 10m`, or a field that holds one".to_string(),
+        Type::Duration => "give a length of time: `15m`".to_string(),
+        Type::Enum(words) => format!("give one of {}", words.join(", ")),
+        other => format!("give a value of type `{other}`"),
+    }
+}
+
+fn suggest_word(problem: Diagnostic, span: Span, text: &str, words: &[String]) -> Diagnostic {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let near = crate::diagnostic::nearest(&format!("'{text}'"), quoted.iter().map(String::as_str));
+    match near {
+        Some(word) => problem.replace(format!("did you mean {word}?"), span, word),
+        None => problem.fix(format!("give one of {}", quoted.join(", "))),
+    }
+}
