@@ -75,7 +75,7 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
         let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
         let reaches = store.is_cql() && plain;
         let refusal = across(keyspace, store, &groups_of_atomic(pattern))
-            .or_else(|| each_row(keyspace, store, pattern))
+            .or_else(|| each_row(keyspace, pattern))
             .or_else(|| across_slices(store, &effects))
             .filter(|_| !reaches);
         if let Some(refusal) = refusal {
@@ -92,9 +92,9 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
     takes.fold(answer, |answer, target| answer.and(|bounds| candidates(store, target, bounds)))
 }
 
-fn each_row(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Option<Refusal> {
+fn each_row(keyspace: &Keyspace, pattern: &Pattern) -> Option<Refusal> {
     pattern.steps.iter().find_map(|step| match &step.action {
-        StepAction::Run(run) => across_rows(keyspace, store, run),
+        StepAction::Run(run) => across_rows(keyspace, run),
         StepAction::Check { .. } => None,
     })
 }
@@ -106,7 +106,7 @@ pub(super) fn single(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
     };
     if store.atomicity() == Atomicity::Group {
         let reaches = store.is_cql() && effect.mode.is_unconditional();
-        let refusal = across_rows(keyspace, store, pattern)
+        let refusal = across_rows(keyspace, pattern)
             .or_else(|| across_slices(store, std::slice::from_ref(&effect)))
             .filter(|_| !reaches);
         if let Some(refusal) = refusal {
@@ -127,7 +127,7 @@ fn across_slices(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
     let name = &sliced.collection.name.value;
     let reason = format!(
         "rows of `{name}` may lie in different slices of their group, which are different \
-         partitions of {store}"
+         partitions"
     );
     let fixes = vec![
         format!("take `bucket` from `{name}`"),

@@ -6,6 +6,7 @@
 use super::bounds::{Answer, Bounds, Count, Size};
 use super::read;
 use super::shape::{helper_rows, key_size, record_size, too_large};
+use super::step::grouped;
 use super::write::commit_trips;
 use crate::model::{Keyspace, Pattern, StoreKind, Target, Verb, limits};
 
@@ -23,7 +24,7 @@ pub(super) fn answer(
     if let Some(refusal) = too_large(store, collection, None) {
         return Answer::Refused(refusal);
     }
-    let helpers = helper_rows(keyspace, store, collection);
+    let helpers = helper_rows(keyspace, store, collection, true);
     let (record, key) = (record_size(collection), key_size(collection));
     let one = |bounds: Bounds, size: Size| {
         let bounds = bounds.write(Count::exactly(1), size);
@@ -36,8 +37,9 @@ pub(super) fn answer(
     };
     // Only keys are needed to know which rows go.
     let look = Bounds::default().trips(1).read(removed, key);
-    let price =
-        |what: &str| format!("{what} in a batch of their own, up to {ROWS_PER_CALL} a call");
+    let price = |what: &str| {
+        format!("{what} in a batch of their own, up to {} a call", grouped(ROWS_PER_CALL))
+    };
     match pattern.verb {
         Verb::Load => read::list(keyspace, store, pattern, target),
         Verb::Compact => Answer::Assisted {

@@ -242,7 +242,7 @@ pub(super) fn across(
     let separator = keyspace.separator;
     let unit = if store == StoreKind::RedisCluster { "places" } else { "groups" };
     let reason = format!(
-        "`{}` is in `{}` and `{}` in `{}`: two {unit}, which {store} cannot change in one step",
+        "`{}` is in `{}` and `{}` in `{}`: two {unit}, and a commit reaches only one",
         first.step,
         first.text(separator),
         other.step,
@@ -280,27 +280,26 @@ fn shared_group(first: &BoundGroup, other: &BoundGroup, separator: char) -> Stri
     let common = common.count();
     let left = other.parts.iter().skip(common);
     let own = left.filter(|part| !first.parts.contains(part)).map(BoundPart::template);
-    let group = joined(first.parts.iter().map(BoundPart::template).collect());
+    let group: Vec<String> = first.parts.iter().map(BoundPart::template).collect();
+    let own: Vec<String> =
+        own.chain(rest(other).into_iter().filter(|part| !group.contains(part))).collect();
     format!(
-        "share a group, by the same text before the bar: `{group} | {}` as the key of `{}`",
-        joined(own.chain(rest(other)).collect()),
+        "share a group, by the same text before the bar: `{} | {}` as the key of `{}`",
+        joined(group),
+        joined(own),
         other.collection.name.value,
     )
 }
 
 /// Why a group-atomic store cannot write several rows of one call together, if it cannot.
-pub(super) fn across_rows(
-    keyspace: &Keyspace,
-    store: StoreKind,
-    pattern: &Pattern,
-) -> Option<Refusal> {
+pub(super) fn across_rows(keyspace: &Keyspace, pattern: &Pattern) -> Option<Refusal> {
     let target = pattern.target.as_ref()?;
     let key = &target.collection.key;
     let segment = key.group_segments().find(|segment| varies(pattern, &segment.name))?;
     let template = key.template(keyspace.separator);
     let reason = format!(
-        "each row gives its own `{}`, so that rows of `{template}` lie in many groups, which \
-         {store} cannot change in one step",
+        "each row gives its own `{}`, so that rows of `{template}` lie in many groups, and a \
+         commit reaches only one",
         segment.name
     );
     let fixes = vec![format!("end the group of `{template}` before `{}`", segment.name), split()];

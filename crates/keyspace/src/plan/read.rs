@@ -247,6 +247,7 @@ pub(super) fn near(
     let rows = Count::new(usual, circle.cells.saturating_mul(cell_rows));
     let mut bounds = Bounds::default().trips(trips).read(rows, entry_size(collection, index));
     if fetches(keyspace, store, pattern, collection, index) || !holds_point(index) {
+        let rows = Count::new(usual, circle.cells.saturating_mul(circle.cell_rows));
         bounds = bounds.trips(1).read(rows, record_size(collection));
     }
     let price = format!(

@@ -88,9 +88,15 @@ pub(super) fn has_entry_order_on_redis(index: &Index) -> bool {
     !index.key.is_whole_group() && (index.unique || !index.keep.is_empty())
 }
 
-/// Helper rows written with each record: order, expiry and versions that have no place in it.
-pub(super) fn helper_rows(keyspace: &Keyspace, store: StoreKind, collection: &Collection) -> u64 {
-    let sliced = u64::from(is_sliced(store, collection.bucket.as_ref()));
+/// Helper rows written with each record: the directory where one is added, and order, expiry and
+/// versions that have no place in it.
+pub(super) fn helper_rows(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    adds: bool,
+) -> u64 {
+    let sliced = u64::from(adds && is_sliced(store, collection.bucket.as_ref()));
     if !store.is_redis() {
         return sliced;
     }

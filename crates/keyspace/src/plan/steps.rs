@@ -77,6 +77,7 @@ impl Builder<'_> {
         if target.index.is_some() && !self.pattern.is_covered() {
             steps.push(self.fetch(target, rows));
         }
+        self.owned(self.pattern, steps);
     }
 
     fn range(&self, target: &Target, rows: u64) -> Step {
@@ -122,8 +123,27 @@ impl Builder<'_> {
     }
 
     fn judge(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
+        self.owned(pattern, steps);
         if let Some(condition) = &pattern.condition {
             steps.push(Step::Judge { condition: condition.to_string() });
+        }
+    }
+
+    /// Owners and tenants that are fields are compared with the caller.
+    fn owned(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
+        let Some(target) = &pattern.target else { return };
+        if pattern.verb == Verb::Insert || matches!(pattern.allow, Allow::Role(_)) {
+            return;
+        }
+        let read_by_others = pattern.verb.is_read() && pattern.allow != Allow::Owner;
+        let collection = &target.collection;
+        let owner = collection.owner.as_ref().filter(|_| !read_by_others);
+        for field in owner.into_iter().chain(&collection.tenant).filter(|owner| owner.is_field) {
+            let condition = format!("{} is the caller's", field.name);
+            let step = Step::Judge { condition };
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
         }
     }
 

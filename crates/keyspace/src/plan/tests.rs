@@ -178,7 +178,7 @@ fn an_atomic_needs_one_group_where_commits_reach_no_further() {
     assert_eq!(
         refusal.reason,
         "`mark` is in `service:{service_id}` and `fill` in `service:{service_id}:published`: two \
-         groups, which cassandra cannot change in one step"
+         groups, and a commit reaches only one"
     );
     assert!(refusal.fixes[0].contains("`service:{service_id} | published`"), "{refusal:?}");
 }

@@ -100,7 +100,7 @@ fn too_many_bytes(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
         return None;
     }
     let reason = format!(
-        "a usual call writes {} KiB in one batch; {store} refuses batches over {} KiB",
+        "a usual call writes {} KiB in one batch; servers refuse batches over {} KiB",
         bytes >> 10,
         limits::CASSANDRA_BATCH_BYTES_MAX >> 10,
     );
@@ -179,7 +179,8 @@ impl Work<'_> {
             if effect.verb.is_none() {
                 continue;
             }
-            let mut helpers = helper_rows(self.keyspace, self.store, &effect.collection);
+            let adds = effect.verb != Some(Verb::Delete);
+            let mut helpers = helper_rows(self.keyspace, self.store, &effect.collection, adds);
             for entries in &effect.entries {
                 let (added, removed) = helper_entries(self.store, &entries.index);
                 helpers += added * entries.added + removed * entries.removed;
@@ -256,13 +257,14 @@ impl Work<'_> {
     }
 
     fn transaction_price(&self, transactions: u64) -> String {
-        let rounds = match self.store {
-            StoreKind::Scylla => "with tablets only on releases after 2025.3",
-            _ => "4 message rounds with Paxos v1, 2 with v2",
+        let number = match transactions {
+            1 => "1 lightweight transaction".to_string(),
+            _ => format!("up to {transactions} lightweight transactions"),
         };
-        match transactions {
-            1 => format!("1 lightweight transaction, {rounds}"),
-            _ => format!("up to {transactions} lightweight transactions, each {rounds}"),
+        let each = if transactions > 1 { " each" } else { "" };
+        match self.store {
+            StoreKind::Scylla => format!("{number}, with tablets on releases after 2025.3 only"),
+            _ => format!("{number}, 4 message rounds{each} with Paxos v1, 2 with v2"),
         }
     }
 

@@ -13,13 +13,17 @@ use crate::model::{Pattern, Verb};
 /// Columns of the widest line.
 const WIDTH: usize = 120;
 
-/// `300 B`, `15 KiB`, `2 MiB`; rounded up, since they are bounds.
+/// `300 B`, `1.5 KiB`, `20 MiB`; rounded up, since they are bounds.
 fn bytes_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =
         [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     for (size, unit) in UNITS {
-        if bytes >= size {
+        if bytes >= size * 10 {
             return format!("{} {unit}", bytes.div_ceil(size));
+        }
+        if bytes >= size {
+            let tenths = (u128::from(bytes) * 10).div_ceil(u128::from(size));
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
         }
     }
     format!("{bytes} B")
@@ -69,8 +73,9 @@ mod tests {
     fn bytes_are_rounded_up() {
         assert_eq!(bytes_text(0), "0 B");
         assert_eq!(bytes_text(1_023), "1023 B");
-        assert_eq!(bytes_text(1_025), "2 KiB");
-        assert_eq!(bytes_text((1 << 20) + 1_024), "2 MiB");
+        assert_eq!(bytes_text(1_025), "1.1 KiB");
+        assert_eq!(bytes_text(1 << 20), "1.0 MiB");
+        assert_eq!(bytes_text((20 << 20) + 1), "21 MiB");
     }
 
     #[test]

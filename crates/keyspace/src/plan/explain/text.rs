@@ -67,7 +67,10 @@ fn arguments(arguments: &[Argument]) -> String {
 }
 
 fn by(keyspace: &Keyspace, pattern: &Pattern) -> String {
-    let Some(target) = &pattern.target else { return goes_by(pattern) };
+    let Some(target) = &pattern.target else {
+        let names: Vec<&str> = pattern.steps.iter().map(|step| step.name.as_str()).collect();
+        return format!("the keys of its steps: {}", names.join(", "));
+    };
     let key = target.key().template(keyspace.separator);
     match &target.index {
         Some(index) if index.unique => format!("{}, unique: {key}", index.name.value),
