@@ -119,7 +119,7 @@ pub(super) fn single(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
 
 /// Several rows of a group with slices need not be in one partition.
 fn across_slices(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
-    let rows: u64 = effects.iter().map(|effect| effect.rows).sum();
+    let rows: u64 = effects.iter().map(|effect| effect.rows).fold(0, u64::saturating_add);
     let sliced = effects.iter().find(|effect| effect.collection.bucket.is_some())?;
     if !store.is_cql() || rows < 2 {
         return None;

@@ -79,7 +79,7 @@ impl Grid {
 
     /// The largest radius, in whole steps of a round number of metres, that needs so few cells.
     pub fn radius_max(self, below: f64, cells_max: u64) -> Option<f64> {
-        let mut radius = below;
+        let mut radius = if below.is_finite() { below } else { EARTH_RADIUS };
         while radius >= 1.0 {
             radius *= 0.9;
             if self.cells_max(radius) <= cells_max {

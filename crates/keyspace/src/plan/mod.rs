@@ -66,6 +66,11 @@ impl Plan {
         }
     }
 
+    /// Whether no store serves it.
+    pub fn is_refused_everywhere(&self) -> bool {
+        self.answers.iter().all(|answer| answer.refusal().is_some())
+    }
+
     /// Every kind of store with its answer.
     pub fn answers(&self) -> impl Iterator<Item = (StoreKind, &Answer)> {
         StoreKind::ALL.into_iter().zip(&self.answers)

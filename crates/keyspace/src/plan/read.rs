@@ -94,7 +94,7 @@ impl Listing<'_> {
         }
         let mut prices = Vec::new();
         let refills = if self.loses_rows() { limits::PAGE_READS_PER_ROW } else { 1 };
-        let reads = self.page.saturating_mul(refills).max(self.page + 1);
+        let reads = self.page.saturating_mul(refills).max(self.page.saturating_add(1));
         let bucket = self.index().map_or(&self.collection().bucket, |index| &index.bucket);
         let mut bounds = Bounds::default();
         let mut trips = refills;
@@ -131,11 +131,11 @@ impl Listing<'_> {
     /// Rows of the group that the file expects; a page and one more where it does not.
     fn expected(&self) -> u64 {
         let expect = self.index().map_or(&self.collection().expect, |index| &index.expect);
-        expect.rows_per_group.unwrap_or(self.page + 1)
+        expect.rows_per_group.unwrap_or(self.page.saturating_add(1))
     }
 
     fn rows(&self, most: u64) -> Count {
-        Count::new(self.expected().min(self.page + 1), most)
+        Count::new(self.expected().min(self.page.saturating_add(1)), most)
     }
 
     fn is_read_whole(&self) -> bool {

@@ -92,7 +92,7 @@ impl Builder<'_> {
     fn list(&self, target: &Target, steps: &mut Vec<Step>) {
         let page = self.pattern.page.unwrap_or(limits::PAGE_ROWS_MAX);
         // One more than is answered says whether there is a next page.
-        steps.push(self.range(target, page + 1));
+        steps.push(self.range(target, page.saturating_add(1)));
         if target.index.is_some() && !self.pattern.is_covered() {
             steps.push(self.fetch(target, page));
         }

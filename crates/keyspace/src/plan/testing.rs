@@ -162,6 +162,11 @@ pub fn run(pattern: Pattern, bind: &[(&str, &str)]) -> Step {
     Step { name, action: StepAction::Run(Arc::new(pattern)), bind, span: Span::default() }
 }
 
+pub fn check(name: &str, target: Target) -> Step {
+    let action = StepAction::Check { target, condition: None };
+    Step { name: name.to_string(), action, bind: Vec::new(), span: Span::default() }
+}
+
 pub fn rows_argument(names: &[&str]) -> Argument {
     let argument = |name: &str, role| Argument {
         name: name.to_string(),

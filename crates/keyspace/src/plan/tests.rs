@@ -3,7 +3,7 @@
 
 use super::testing::*;
 use super::{Answer, order_given};
-use crate::model::{Allow, Expect, Mode};
+use crate::model::{Allow, Assignment, Expect, ExpressionKind, Mode};
 use crate::model::{Bucket, Collection, Content, Member, Pattern, StoreKind, Ttl, Verb, limits};
 use crate::source::Span;
 use std::sync::Arc;
@@ -284,4 +284,57 @@ fn modes_are_said_with_their_reason() {
     assert_eq!(space.mode(&users), Mode::Conditional);
     let text = super::explain::modes(&space);
     assert_eq!(text, "users  conditional: users_by_email is unique\n");
+}
+
+#[test]
+fn a_key_taken_from_a_check_is_read_after_it() {
+    let mut code = index("by_code", "invite:{title}");
+    code.unique = true;
+    let invites = indexed(collection("invites", "guild:{guild_id}:invites | {invite_id}"), code);
+    let invites = Arc::new(invites);
+    let members = Arc::new(collection("members", "guild:{guild_id}:members | {user_id}"));
+    let mut join = pattern("join", Verb::Update, Some(target(&members, None)));
+    join.missing_created = true;
+    let mut accept = pattern("accept", Verb::Atomic, None);
+    accept.steps = vec![check("invite", target(&invites, Some("by_code"))), run(join.clone(), &[])];
+    let guild = ExpressionKind::StepMember("invite".into(), "guild_id".into());
+    accept.steps[1].bind =
+        vec![Assignment { name: named("guild_id"), expression: expression(guild) }];
+    let plan = first(&keyspace(&[&invites, &members], vec![accept, join]));
+    // The claim, the invite, the member, the commit; one place, but two groups.
+    assert_eq!(trips(&plan), [4, 4, 4, 4, 4, 4, 4, 0, 0, 4]);
+    assert_eq!(bounds(&plan, StoreKind::Postgres).rows_read, 3);
+    let reason = &plan.answer(StoreKind::Scylla).refusal().unwrap().reason;
+    assert!(reason.contains("guild:{guild_id = invite.guild_id}:members"), "{reason}");
+}
+
+#[test]
+fn no_number_in_a_file_is_too_large() {
+    let expect = Expect {
+        rows_per_group: Some(u64::MAX),
+        rows_per_day: Some(u64::MAX),
+        row_bytes: Some(u64::MAX),
+    };
+    let mut listed = index("by_tag", "tag:{tags@each}:{12@geohash} | {note_id}");
+    listed.expect = expect;
+    let bucket = Bucket { by: "note_id".into(), every: u64::MAX, span: Span::default() };
+    let notes = Collection { expect, bucket: Some(bucket), ..indexed(notes(), listed) };
+    let notes = Arc::new(notes);
+    for verb in Verb::ALL {
+        for name in [None, Some("by_tag")] {
+            for radius in [f64::NAN, f64::INFINITY, f64::MAX, -1.0] {
+                let mut every = pattern("p", verb, Some(target(&notes, name)));
+                (every.page, every.many) = (Some(u64::MAX), Some(u64::MAX));
+                every.radius_max = Some(radius);
+                let mut both = pattern("both", Verb::Atomic, None);
+                both.steps = vec![run(every.clone(), &[]), run(every.clone(), &[])];
+                let space = keyspace(&[&notes], vec![every, both]);
+                let plans = super::plans(&space);
+                assert!(
+                    plans.iter().all(|plan| !super::explain::text(&space, plan, None).is_empty())
+                );
+                assert!(!super::explain::table(&plans, None).is_empty());
+            }
+        }
+    }
 }

@@ -65,9 +65,15 @@ fn writes_of(effect: &Effect) -> u64 {
     u64::from(effect.verb.is_some()) + entries
 }
 
+/// Records and entries that all effects write or remove.
+fn statements(effects: &[Effect]) -> u64 {
+    let writes = effects.iter().map(|effect| effect.rows.saturating_mul(writes_of(effect)));
+    writes.fold(0, u64::saturating_add)
+}
+
 fn too_many_writes(effects: &[Effect]) -> Option<Refusal> {
     let writes = |effect: &Effect| effect.rows.saturating_mul(writes_of(effect));
-    let all: u64 = effects.iter().map(writes).fold(0, u64::saturating_add);
+    let all = statements(effects);
     if all <= limits::BATCH_WRITES_MAX {
         return None;
     }
@@ -91,7 +97,7 @@ fn too_many_writes(effects: &[Effect]) -> Option<Refusal> {
 /// A logged batch that would be refused as a rule, not only at the limits.
 fn too_many_bytes(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
     let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
-    let statements: u64 = effects.iter().map(|effect| effect.rows * writes_of(effect)).sum();
+    let statements = statements(effects);
     if !store.is_cql() || !plain || statements < 2 {
         return None;
     }
@@ -206,7 +212,7 @@ impl Work<'_> {
     /// Rows without versions: nothing can be lost to another writer.
     fn plain(&self) -> Answer {
         let bounds = self.rows(|_| false).trips(self.read_rounds + 1);
-        let statements: u64 = self.effects.iter().map(|e| e.rows * writes_of(e)).sum();
+        let statements = statements(self.effects);
         if self.store.is_cql() {
             let cap = if statements > 1 {
                 limits::CASSANDRA_BATCH_BYTES_MAX
