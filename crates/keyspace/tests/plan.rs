@@ -1,6 +1,8 @@
 //! Plans of the five applications: every printed form is kept in `golden/plan`, and every bound
 //! must make sense whatever the file. `KEYWAY_BLESS=1` rewrites what is expected.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use keyspace::model::{Keyspace, StoreKind, Verb, limits};
 use keyspace::plan::{self, Answer, Plan, explain};
 use std::path::{Path, PathBuf};

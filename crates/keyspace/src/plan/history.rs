@@ -3,7 +3,7 @@
 //! Rows of a history are never overwritten, so their writes depend on nothing; what is no longer
 //! wanted goes in bounded batches, a page at a time.
 
-use super::bounds::{Answer, Bounds, Count, Size};
+use super::bounds::{Answer, Bounds, Count};
 use super::read;
 use super::shape::{helper_rows, key_size, record_size, too_large};
 use super::step::grouped;
@@ -12,6 +12,8 @@ use crate::model::{Keyspace, Pattern, StoreKind, Target, Verb, limits};
 
 /// Rows read and removed by one call of `compact` or `collect`.
 pub(super) const ROWS_PER_CALL: u64 = limits::PAGE_ROWS_MAX;
+/// Rows that usually go in one call.
+const ROWS_USUAL: u64 = 100;
 
 /// The cost of a pattern on a history.
 pub(super) fn answer(
@@ -26,29 +28,28 @@ pub(super) fn answer(
     }
     let helpers = helper_rows(keyspace, store, collection, true);
     let (record, key) = (record_size(collection), key_size(collection));
-    let one = |bounds: Bounds, size: Size| {
-        let bounds = bounds.write(Count::exactly(1), size);
+    let add = |bounds: Bounds| {
+        let bounds = bounds.write(Count::exactly(1), record);
         bounds.write(Count::exactly(helpers), key).trips(commit_trips(store))
     };
-    let removed = Count::new(ROWS_PER_CALL / 10, ROWS_PER_CALL);
+    let removed = Count::new(ROWS_USUAL, ROWS_PER_CALL);
     let remove = |bounds: Bounds| {
         let bounds = bounds.write(removed, key).write(removed.times(helpers), key);
         bounds.trips(commit_trips(store))
     };
-    // Only keys are needed to know which rows go.
-    let look = Bounds::default().trips(1).read(removed, key);
+    // Which rows go is seen from their keys, but a range hands out whole rows.
+    let look = Bounds::default().trips(1).read(removed, record);
     let price = |what: &str| {
         format!("{what} in a batch of their own, up to {} a call", grouped(ROWS_PER_CALL))
     };
     match pattern.verb {
         Verb::Load => read::list(keyspace, store, pattern, target),
-        Verb::Compact => Answer::Assisted {
-            price: price("covered rows are removed"),
-            bounds: remove(one(look, record)),
-        },
+        Verb::Compact => {
+            Answer::Assisted { price: price("covered rows are removed"), bounds: remove(add(look)) }
+        }
         Verb::Collect => {
             Answer::Assisted { price: price("rows are removed"), bounds: remove(look) }
         }
-        _ => Answer::Native(one(Bounds::default(), record)),
+        _ => Answer::Native(add(Bounds::default())),
     }
 }
