@@ -14,6 +14,7 @@ pub mod document;
 pub mod key;
 pub mod model;
 pub mod parse;
+pub mod plan;
 pub mod source;
 
 pub use check::{Reading, read, read_for};
