@@ -12,6 +12,7 @@ pub mod check;
 pub mod diagnostic;
 pub mod document;
 pub mod key;
+pub mod layout;
 pub mod model;
 pub mod parse;
 pub mod plan;
