@@ -18,12 +18,16 @@ fn value_of(alphabet: &[u8], digit: u8) -> Option<u128> {
     alphabet.iter().position(|byte| *byte == digit).map(|value| value as u128)
 }
 
+fn hex_value(digit: u8) -> Option<u128> {
+    value_of(HEX, digit.to_ascii_lowercase())
+}
+
 pub fn hex_pair(byte: u8) -> [char; 2] {
     [digit(HEX, u128::from(byte >> 4)), digit(HEX, u128::from(byte))]
 }
 
 pub fn from_hex_pair(high: u8, low: u8) -> Option<u8> {
-    let value = value_of(HEX, high)? << 4 | value_of(HEX, low)?;
+    let value = hex_value(high)? << 4 | hex_value(low)?;
     u8::try_from(value).ok()
 }
 
@@ -36,7 +40,7 @@ pub fn from_hex(text: &str, digits: usize) -> Option<u128> {
     if text.len() != digits {
         return None;
     }
-    text.bytes().try_fold(0, |value, byte| Some(value << 4 | value_of(HEX, byte)?))
+    text.bytes().try_fold(0, |value, byte| Some(value << 4 | hex_value(byte)?))
 }
 
 pub fn uuid(bytes: [u8; 16]) -> String {
