@@ -8,7 +8,7 @@
 //! A writer must never leave a half-written segment behind: a refused value leaves the buffer as
 //! it was before the call.
 
-use super::escape::{END, PATH_END, push_escaped};
+use super::escape::{PATH_END, push_escaped, push_terminated};
 use super::shape::tag;
 use super::{Direction, Error, ErrorKind, KEY_BYTES_MAX, KEY_SEGMENTS_MAX, Segment, Value};
 
@@ -46,13 +46,13 @@ impl<'b> KeyWriter<'b> {
     /// Appends a null.
     #[inline]
     pub fn null(&mut self, direction: Direction) -> Result<(), Error> {
-        self.fixed([tag::NULL], direction)
+        self.word(tag::NULL, 0, 0, direction)
     }
 
     /// Appends a [`KeyType::Bool`](super::KeyType::Bool).
     #[inline]
     pub fn bool(&mut self, value: bool, direction: Direction) -> Result<(), Error> {
-        self.fixed([if value { tag::TRUE } else { tag::FALSE }], direction)
+        self.word(if value { tag::TRUE } else { tag::FALSE }, 0, 0, direction)
     }
 
     /// Appends a [`KeyType::I64`](super::KeyType::I64).
@@ -76,7 +76,7 @@ impl<'b> KeyWriter<'b> {
         // Adding zero turns negative zero into zero and changes nothing else.
         let bits = (value + 0.0).to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-        self.fixed(tagged::<8, 9>(tag::F64, ordered.to_be_bytes()), direction)
+        self.word(tag::F64, ordered, 8, direction)
     }
 
     /// Appends a [`KeyType::Bytes`](super::KeyType::Bytes).
@@ -104,7 +104,7 @@ impl<'b> KeyWriter<'b> {
     /// Appends a [`KeyType::Uuid`](super::KeyType::Uuid).
     #[inline]
     pub fn uuid(&mut self, value: &[u8; 16], direction: Direction) -> Result<(), Error> {
-        self.fixed(tagged::<16, 17>(tag::UUID, *value), direction)
+        self.sixteen(tag::UUID, u128::from_be_bytes(*value), direction)
     }
 
     /// Appends a [`KeyType::TimeUuid`](super::KeyType::TimeUuid); only version 1 is accepted.
@@ -117,33 +117,32 @@ impl<'b> KeyWriter<'b> {
         if !is_time_uuid(bits) {
             return Err(self.refuse(ErrorKind::NotTimeUuid));
         }
-        self.fixed(tagged::<16, 17>(tag::TIME_UUID, time_first(bits).to_be_bytes()), direction)
+        self.sixteen(tag::TIME_UUID, time_first(bits), direction)
     }
 
     /// Appends a [`KeyType::Timestamp`](super::KeyType::Timestamp), in milliseconds.
     #[inline]
     pub fn timestamp(&mut self, value: i64, direction: Direction) -> Result<(), Error> {
-        let ordered = value ^ i64::MIN;
-        self.fixed(tagged::<8, 9>(tag::TIMESTAMP, ordered.to_be_bytes()), direction)
+        self.word(tag::TIMESTAMP, (value ^ i64::MIN) as u64, 8, direction)
     }
 
     /// Appends a [`KeyType::Ulid`](super::KeyType::Ulid).
     #[inline]
     pub fn ulid(&mut self, value: &[u8; 16], direction: Direction) -> Result<(), Error> {
-        self.fixed(tagged::<16, 17>(tag::ULID, *value), direction)
+        self.sixteen(tag::ULID, u128::from_be_bytes(*value), direction)
     }
 
     /// Appends a [`KeyType::Cell`](super::KeyType::Cell).
     #[inline]
     pub fn cell(&mut self, value: u64, direction: Direction) -> Result<(), Error> {
-        self.fixed(tagged::<8, 9>(tag::CELL, value.to_be_bytes()), direction)
+        self.word(tag::CELL, value, 8, direction)
     }
 
     /// Appends a [`KeyType::Date`](super::KeyType::Date), in days.
     #[inline]
     pub fn date(&mut self, value: i32, direction: Direction) -> Result<(), Error> {
-        let ordered = value ^ i32::MIN;
-        self.fixed(tagged::<4, 5>(tag::DATE, ordered.to_be_bytes()), direction)
+        let ordered = (value ^ i32::MIN) as u32;
+        self.word(tag::DATE, u64::from(ordered) << 32, 4, direction)
     }
 
     /// Appends a value whose type is known only now, if it fits the shape of its segment.
@@ -193,33 +192,29 @@ impl<'b> KeyWriter<'b> {
             if self.written() + element.len() > KEY_BYTES_MAX {
                 return Err(self.undo(from));
             }
-            push_escaped(self.buffer, element);
-            self.buffer.extend_from_slice(&END);
+            push_terminated(self.buffer, element);
         }
         self.complement(from, direction);
         self.keep_if_short(from)
     }
 
-    #[inline]
+    #[inline(always)]
     fn string(&mut self, tag: u8, value: &[u8], direction: Direction) -> Result<(), Error> {
-        let from = self.begin(value.len())?;
-        self.buffer.reserve(value.len() + 3);
+        let from = self.begin(value.len().saturating_add(3))?;
+        self.buffer.reserve(value.len() + 24);
         self.buffer.push(tag);
-        push_escaped(self.buffer, value);
-        self.buffer.extend_from_slice(&END);
+        push_terminated(self.buffer, value);
         self.complement(from, direction);
         self.keep_if_short(from)
     }
 
-    /// Writes all nine bytes and takes back the ones a smaller magnitude does not need.
-    #[inline]
+    #[inline(always)]
     fn integer(
         &mut self,
         magnitude: u64,
         negative: bool,
         direction: Direction,
     ) -> Result<(), Error> {
-        let from = self.begin(0)?;
         let unused_bits = magnitude.leading_zeros() & !7;
         let length = 8 - unused_bits as u8 / 8;
         let (tag, bits) = if negative {
@@ -228,27 +223,39 @@ impl<'b> KeyWriter<'b> {
             (tag::INTEGER + length, magnitude)
         };
         let left = bits.checked_shl(unused_bits).unwrap_or(0);
-        let mask = direction.mask();
-        let segment = tagged::<8, 9>(tag, left.to_be_bytes()).map(|byte| byte ^ mask);
-        self.buffer.extend_from_slice(&segment);
-        self.buffer.truncate(from + 1 + usize::from(length));
-        self.keep_if_short(from)
+        self.word(tag, left, usize::from(length), direction)
     }
 
-    #[inline]
-    fn fixed<const N: usize>(
+    /// Appends a tag and the `length` high bytes of `left`: all of it at once, and then takes
+    /// back the surplus, which is faster than to copy a varying number of bytes.
+    #[inline(always)]
+    fn word(
         &mut self,
-        segment: [u8; N],
+        tag: u8,
+        left: u64,
+        length: usize,
         direction: Direction,
     ) -> Result<(), Error> {
-        let mask = direction.mask();
-        self.begin(N)?;
-        self.buffer.extend_from_slice(&segment.map(|byte| byte ^ mask));
+        let from = self.begin(1 + length)?;
+        let piece = u128::from(tag) << 120 | u128::from(left) << 56;
+        let piece = piece ^ u128::from_ne_bytes([direction.mask(); 16]);
+        self.buffer.extend_from_slice(&piece.to_be_bytes());
+        self.buffer.truncate(from + 1 + length);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn sixteen(&mut self, tag: u8, payload: u128, direction: Direction) -> Result<(), Error> {
+        self.begin(17)?;
+        let payload = payload ^ u128::from_ne_bytes([direction.mask(); 16]);
+        self.buffer.reserve(17);
+        self.buffer.push(tag ^ direction.mask());
+        self.buffer.extend_from_slice(&payload.to_be_bytes());
         Ok(())
     }
 
     /// Counts a segment of at least `bytes_min` bytes, and says where it starts.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, bytes_min: usize) -> Result<usize, Error> {
         if self.segments >= KEY_SEGMENTS_MAX {
             return Err(self.refuse(ErrorKind::TooManySegments));
@@ -309,16 +316,6 @@ pub fn encode_front(
         writer.value(*segment, value)?;
     }
     Ok(bytes)
-}
-
-#[inline]
-fn tagged<const N: usize, const M: usize>(tag: u8, payload: [u8; N]) -> [u8; M] {
-    const { assert!(M == N + 1) };
-    let mut segment = [tag; M];
-    if let Some((_, rest)) = segment.split_first_mut() {
-        rest.copy_from_slice(&payload);
-    }
-    segment
 }
 
 /// Version 1, and the variant of RFC 9562.
