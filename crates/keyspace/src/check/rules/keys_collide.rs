@@ -8,6 +8,7 @@ use super::{Facts, KeyOf};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Content, Key, Part, Type, Verb};
 use crate::source::Span;
+use std::collections::{HashMap, HashSet};
 
 /// A key that some store writes.
 struct Written<'a> {
@@ -18,19 +19,27 @@ struct Written<'a> {
 }
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut written: Vec<Written<'_>> = Vec::new();
+    let lists = facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::List);
+    let listed: HashSet<&str> = lists
+        .filter_map(|pattern| pattern.target.as_ref().filter(|target| target.index.is_none()))
+        .map(|target| target.collection.name.value.as_str())
+        .collect();
+    // Only keys that begin alike can meet; one that begins with a segment has been reported.
+    let mut written: HashMap<&str, Vec<Written<'_>>> = HashMap::new();
     for key in facts.keys() {
-        for new in keys_of(facts, key) {
-            if let Some(other) = written.iter().find(|other| meet(&new.parts, &other.parts)) {
+        for new in keys_of(key, &listed) {
+            let Some(Part::Literal(first)) = new.parts.first() else { continue };
+            let alike = written.entry(first).or_default();
+            if let Some(other) = alike.iter().find(|other| meet(&new.parts, &other.parts)) {
                 problems.push(collision(facts, &new, other));
             }
-            written.push(new);
+            alike.push(new);
         }
     }
 }
 
 /// The keys that rows or entries, and their containers, are written under.
-fn keys_of<'a>(facts: &Facts<'a>, key: KeyOf<'a>) -> Vec<Written<'a>> {
+fn keys_of<'a>(key: KeyOf<'a>, listed: &HashSet<&str>) -> Vec<Written<'a>> {
     let template = key.key();
     let name = key.text();
     let whole = Written {
@@ -45,13 +54,7 @@ fn keys_of<'a>(facts: &Facts<'a>, key: KeyOf<'a>) -> Vec<Written<'a>> {
         is_container: true,
         span: template.span,
     };
-    let listed = facts.keyspace.patterns.iter().any(|pattern| {
-        let target = pattern.target.as_ref();
-        pattern.verb == Verb::List
-            && target.is_some_and(|target| {
-                target.index.is_none() && target.collection.name.value == key.collection.name.value
-            })
-    });
+    let listed = listed.contains(key.collection.name.value.as_str());
     let counted = key.collection.content == Content::Counter && key.collection.ttl.is_none();
     match key.index {
         Some(index) if index.unique => vec![whole],
@@ -72,11 +75,12 @@ fn collision(facts: &Facts<'_>, new: &Written<'_>, other: &Written<'_>) -> Diagn
     let owned = |parts: &[&Part]| -> String {
         Key::template_of(&parts.iter().map(|part| (*part).clone()).collect::<Vec<_>>(), separator)
     };
-    match new.is_container || other.is_container {
-        true => problem
-            .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&new.parts)))
+    let container = [new, other].into_iter().find(|written| written.is_container);
+    match container {
+        Some(list) => problem
+            .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&list.parts)))
             .fix("or change a literal of one of them"),
-        false => problem
+        None => problem
             .fix(format!(
                 "put a word of its own into one of them: `{}{separator}…`",
                 owned(&new.parts)
