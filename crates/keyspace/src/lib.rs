@@ -11,6 +11,7 @@
 pub mod check;
 pub mod diagnostic;
 pub mod document;
+pub mod format;
 pub mod key;
 pub mod layout;
 pub mod model;
