@@ -18,5 +18,6 @@ pub mod model;
 pub mod parse;
 pub mod plan;
 pub mod source;
+pub mod starter;
 
 pub use check::{Reading, read, read_for};
