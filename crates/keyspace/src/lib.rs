@@ -17,6 +17,7 @@ pub mod layout;
 pub mod model;
 pub mod parse;
 pub mod plan;
+pub mod schema;
 pub mod source;
 pub mod starter;
 

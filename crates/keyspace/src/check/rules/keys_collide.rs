@@ -39,9 +39,8 @@ fn keys_of<'a>(facts: &Facts<'a>, key: KeyOf<'a>) -> Vec<Written<'a>> {
         is_container: false,
         span: template.span,
     };
-    let literals = template.rest_literals().count();
     let container = Written {
-        parts: template.parts.iter().take(template.group_parts + literals).collect(),
+        parts: template.container(),
         what: format!("the list of a group of `{name}`"),
         is_container: true,
         span: template.span,
