@@ -16,14 +16,20 @@ mod tests {
     use super::starter;
 
     #[test]
-    fn it_has_the_name_and_is_formatted() {
+    fn it_has_the_name_and_nothing_to_say_about_it() {
         let text = starter("shop");
         assert!(text.contains("\nname  = \"shop\"\n"));
+        let reading = crate::read(&text);
+        assert_eq!(reading.keyspace.map(|keyspace| keyspace.name.value), Some("shop".to_string()));
+        let said: Vec<&str> = reading.diagnostics.iter().map(|one| one.message.as_str()).collect();
+        assert!(said.is_empty(), "{said:?}");
+    }
+
+    #[test]
+    fn it_is_formatted() {
+        let text = starter("shop");
         let formatted = crate::format::format(&text).unwrap();
-        assert!(
-            text == formatted,
-            "{:?}",
-            text.lines().zip(formatted.lines()).find(|(a, b)| a != b)
-        );
+        let differs = text.lines().zip(formatted.lines()).find(|(left, right)| left != right);
+        assert!(text == formatted, "{differs:?}");
     }
 }
