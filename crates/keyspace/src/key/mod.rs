@@ -1,1 +1,36 @@
-//! Typed key segments to ordered bytes and back.
+//! Typed key segments to ordered bytes and back, and the text form of a key.
+//!
+//! ```text
+//!   values ──write──▶ bytes ──read──▶ values       what stores keep and compare
+//!     └─────format──▶ text ──parse──▶ values       what people, Redis and addresses see
+//! ```
+//!
+//! Comparing two keys byte by byte compares their values segment by segment, each in its own
+//! direction. The format is frozen: it is written down in `docs/reference/key-encoding.md` and
+//! held by the vectors beside the tests. Nothing here may change the bytes of a key that was
+//! ever stored, give one key two spellings, or change a value on the way.
+
+mod error;
+mod escape;
+mod range;
+mod read;
+mod shape;
+pub mod text;
+mod value;
+mod write;
+
+pub use error::{Error, ErrorKind};
+pub use range::{KeyRange, between, children, starts, under};
+pub use read::{KeyReader, decode};
+pub use shape::{Direction, KeyType, Segment};
+pub use value::Value;
+pub use write::{KeyWriter, encode, encode_front};
+
+/// The longest key, in bytes, its collection number included.
+pub const KEY_BYTES_MAX: usize = 1_024;
+
+/// The most segments a key may have.
+pub const KEY_SEGMENTS_MAX: usize = 64;
+
+/// The longest text form of a key, in bytes.
+pub const TEXT_BYTES_MAX: usize = 8_192;
