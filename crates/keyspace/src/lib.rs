@@ -11,6 +11,7 @@
 pub mod check;
 pub mod diagnostic;
 pub mod key;
+pub mod layout;
 pub mod model;
 pub mod parse;
 pub mod source;

@@ -1,0 +1,26 @@
+//! What a keyspace looks like inside each store: one file per store, data first, then its print.
+//!
+//! ```text
+//! keyspace ─▶ containers, paths, object stores, key bytes ─▶ text for people
+//!                        └──▶ the store that implements them
+//! ```
+//!
+//! A layout is decided by the keyspace alone, so that `check` and `layout` need no driver. Nothing
+//! here talks to a store, and no store may name a thing that its layout does not.
+
+pub mod engine;
+pub mod example;
+mod sheet;
+pub mod sortable;
+mod uses;
+
+use crate::model::{Keyspace, StoreKind};
+pub use uses::Serves;
+
+/// The layout of a keyspace on a kind of store, as text for people who know that store.
+pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
+    match store {
+        StoreKind::Memory | StoreKind::Engine => engine::print(keyspace, store),
+        _ => String::new(),
+    }
+}
