@@ -10,6 +10,7 @@
 
 pub mod engine;
 pub mod example;
+pub mod redis;
 mod sheet;
 pub mod sortable;
 mod uses;
@@ -21,6 +22,7 @@ pub use uses::Serves;
 pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
     match store {
         StoreKind::Memory | StoreKind::Engine => engine::print(keyspace, store),
+        StoreKind::Redis | StoreKind::RedisCluster => redis::print(keyspace, store),
         _ => String::new(),
     }
 }
