@@ -10,6 +10,7 @@
 
 pub mod engine;
 pub mod example;
+pub mod files;
 pub mod redis;
 mod sheet;
 pub mod sortable;
@@ -22,6 +23,7 @@ pub use uses::Serves;
 pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
     match store {
         StoreKind::Memory | StoreKind::Engine => engine::print(keyspace, store),
+        StoreKind::Files => files::print(keyspace),
         StoreKind::Redis | StoreKind::RedisCluster => redis::print(keyspace, store),
         _ => String::new(),
     }
