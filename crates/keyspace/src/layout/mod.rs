@@ -11,6 +11,7 @@
 pub mod engine;
 pub mod example;
 pub mod files;
+pub mod indexeddb;
 pub mod redis;
 mod sheet;
 pub mod sortable;
@@ -25,6 +26,9 @@ pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
         StoreKind::Memory | StoreKind::Engine => engine::print(keyspace, store),
         StoreKind::Files => files::print(keyspace),
         StoreKind::Redis | StoreKind::RedisCluster => redis::print(keyspace, store),
-        _ => String::new(),
+        StoreKind::IndexedDb => indexeddb::print(keyspace),
+        StoreKind::Sqlite | StoreKind::Postgres | StoreKind::Cassandra | StoreKind::Scylla => {
+            String::new()
+        }
     }
 }
