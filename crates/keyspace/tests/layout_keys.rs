@@ -117,6 +117,26 @@ fn orders_give_way_to_what_has_the_groups_own_name() {
 }
 
 #[test]
+fn what_ends_and_is_listed_is_swept() {
+    let keyspace = read("shapes");
+    let tries = [
+        ("site:{site_id}:tries:{client}", RedisType::String, Role::Counter),
+        ("site:{site_id}:tries", RedisType::SortedSet, Role::Order),
+        ("~x:site:{site_id}:tries", RedisType::SortedSet, Role::Expiries),
+    ];
+    same(containers_of(&keyspace, "tries"), &tries);
+    let quota = [("site:{site_id}:quota:{client}", RedisType::String, Role::Counter)];
+    same(containers_of(&keyspace, "quota"), &quota);
+}
+
+#[test]
+fn a_body_alone_is_a_record() {
+    let keyspace = read("shapes");
+    same(containers_of(&keyspace, "blobs"), &[("blob:{blob_id}", RedisType::Hash, Role::Record)]);
+    assert_eq!(paths(&keyspace, "blobs"), ["blob/{blob_id}"]);
+}
+
+#[test]
 fn entries_that_keep_fields_are_hashes() {
     let keyspace = read("shapes");
     let claim = [("address:{email}", RedisType::Hash, Role::Claim)];

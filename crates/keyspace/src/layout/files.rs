@@ -119,7 +119,8 @@ fn of_rows(collection: &Collection, found: &mut Vec<TreeFile>) {
             path
         }
     };
-    let fields = collection.body.map(|_| match &collection.fields_file {
+    let has_both = collection.body.is_some() && !collection.fields().is_empty();
+    let fields = has_both.then(|| match &collection.fields_file {
         Some(file) => file.parts.clone(),
         None => {
             let ending = FilePart::Literal(FIELDS.to_string());

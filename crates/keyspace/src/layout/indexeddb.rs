@@ -166,7 +166,7 @@ pub fn print(keyspace: &Keyspace) -> String {
     sheet.line(0, "for the whole database (helpers)");
     sheet.line(1, "~keyway   the keyspace and the format, under one key");
     sheet.line(1, "~calls    [id]  calls that were done, remembered for 10 minutes");
-    if keyspace.collections.iter().any(|collection| collection.ttl.is_some()) {
+    if keyspace.collections.iter().any(|collection| ends(collection)) {
         sheet.line(1, "~expires  [Date, store, key]  when rows end, for the sweep");
     }
     sheet.finish()
@@ -201,10 +201,15 @@ fn print_store(
     sheet.patterns(keyspace, &store.serves);
 }
 
+/// Whether rows end; nothing but the sweep removes them here.
+fn ends(collection: &Collection) -> bool {
+    collection.ttl.is_some() || matches!(collection.content, Content::Window { .. })
+}
+
 fn row_about(keyspace: &Keyspace, collection: &Collection) -> String {
     let mut extra = Vec::new();
     extra.extend((keyspace.mode(collection) == Mode::Conditional).then_some("~v"));
-    extra.extend(collection.ttl.is_some().then_some("~x"));
+    extra.extend(ends(collection).then_some("~x"));
     let fields = collection.fields().iter().map(|field| keyspace.shown(&field.name));
     let body = collection.body.map(|_| "data".to_string());
     let value = collection.has_value().then(|| "value".to_string());
@@ -235,6 +240,7 @@ fn value_example(keyspace: &Keyspace, collection: &Collection, index: Option<&In
             if collection.fields().len() > 1 {
                 pairs.push("…".to_string());
             }
+            pairs.extend(collection.body.map(|_| "data: …".to_string()));
             match &collection.content {
                 Content::Counter | Content::Window { .. } => pairs.push("value: 7n".to_string()),
                 Content::Keys | Content::Fields(_) => {}

@@ -175,7 +175,8 @@ pub struct Container {
 }
 
 /// Every container of a keyspace, in file order: the rows of a collection, its helpers, then each
-/// index with its own.
+/// index with its own. Two may have names alike only if both are shared ([`Role::is_shared`]); a
+/// slice ([`Container::slice`]) is written as no value of a time type is.
 pub fn containers(keyspace: &Keyspace) -> Vec<Container> {
     let mut found = Vec::new();
     for collection in &keyspace.collections {

@@ -32,12 +32,12 @@ impl Page<'_> {
         let native = held.expires.map(|when| ends.native(when));
         let end = native.as_ref().map(|n| format!(" {}", n.option())).unwrap_or_default();
         let member = || quote(&self.member_example(held));
+        let hash = |fields: String| {
+            let expiry = native.as_ref().map(|native| native.command(&name));
+            std::iter::once(format!("HSET {name}{fields}")).chain(expiry).collect()
+        };
         match held.role {
-            Role::Record => {
-                let mut commands = vec![format!("HSET {name}{}", self.record_example(collection))];
-                commands.extend(native.map(|native| native.command(&name)));
-                commands
-            }
+            Role::Record => hash(self.record_example(collection)),
             Role::Value => vec![format!("SET {name} {}{end}", self.value_example(collection))],
             Role::Counter if held.expires.is_some() => vec![format!("SET {name} 1{end}")],
             Role::Counter => vec![format!("INCRBY {name} 1")],
@@ -46,13 +46,13 @@ impl Page<'_> {
                 RedisType::Set => vec![format!("SADD {name} {}", member())],
                 _ => vec![format!("ZADD {name} 0 {}", member())],
             },
-            Role::Entry => vec![format!("HSET {name}{}", self.kept_example(collection, index))],
+            Role::Entry => hash(self.kept_example(collection, index)),
             Role::Claim if held.redis_type == RedisType::Hash => {
                 let owner: String = collection.key.segments().fold(String::new(), |text, s| {
                     let value = example::scalar(&example::segment(self.keyspace, s));
                     format!("{text} {} {}", self.keyspace.shown(&s.name), quote(value.as_bytes()))
                 });
-                vec![format!("HSET {name}{owner}{}", self.kept_example(collection, index))]
+                hash(owner + &self.kept_example(collection, index))
             }
             Role::Claim => vec![format!("SET {name} {}{end}", quote(primary.as_bytes()))],
             Role::Slices => {
@@ -68,7 +68,7 @@ impl Page<'_> {
         }
     }
 
-    /// The text of an example key; on a cluster a row is named with its place in braces.
+    /// The text of an example key: without braces, on a cluster too.
     fn key_example(&self, key: &Key) -> String {
         example::key_text(self.keyspace, &key.parts)
     }

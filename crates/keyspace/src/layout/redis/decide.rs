@@ -4,8 +4,9 @@
 //! has no room for a version or an end has it beside the group. Nothing else decides a type.
 
 use super::super::{Serves, sortable, uses};
-use super::VERSION;
-use super::{Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICES, SliceForm};
+use super::{
+    Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICES, SliceForm, VERSION,
+};
 use crate::model::limits::REDIS_SET_ROWS_MAX;
 use crate::model::{
     Bucket, Collection, Content, Expect, Index, Key, Keyspace, Mode, Part, Segment, Type,
@@ -33,6 +34,7 @@ pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'stati
         .collect()
 }
 
+/// Appends the containers of a collection's rows.
 pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut Vec<Container>) {
     let serves = Serves::new(collection, None);
     let key = &collection.key;
@@ -44,6 +46,7 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
     let make = Make { keyspace, key, serves: &serves, bucket };
     let (role, redis_type) = match &collection.content {
         Content::Fields(_) => (Role::Record, RedisType::Hash),
+        Content::Keys if collection.body.is_some() => (Role::Record, RedisType::Hash),
         Content::Counter if !alone && !ends => (Role::Counters, RedisType::Hash),
         Content::Counter | Content::Window { .. } => (Role::Counter, RedisType::String),
         Content::Keys if !alone && !ends && small => (Role::Keys, RedisType::Set),
@@ -68,7 +71,8 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
     if keyspace.mode(collection) == Mode::Conditional && role != Role::Record {
         found.push(make.beside(VERSION, Role::Versions, RedisType::Hash));
     }
-    if ends && has_entries(keyspace, collection) {
+    let swept = row_expires(keyspace, collection).is_some() && has_entries(keyspace, collection);
+    if swept {
         found.push(make.beside(EXPIRY, Role::Expiries, RedisType::SortedSet));
     }
 }
@@ -83,6 +87,7 @@ fn row_expires(keyspace: &Keyspace, collection: &Collection) -> Option<Expires> 
     }
 }
 
+/// Appends the containers of an index.
 pub(super) fn of_index(
     keyspace: &Keyspace,
     collection: &Collection,
