@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod diagnostic;
+pub mod document;
 pub mod key;
 pub mod layout;
 pub mod model;
