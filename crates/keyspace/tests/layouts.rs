@@ -2,49 +2,147 @@
 //!
 //! `KEYWAY_BLESS=1 cargo test --test layouts` writes the expectations anew.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use keyspace::layout;
+use keyspace::layout::cql::{self, CqlLayout, CqlTable};
+use keyspace::layout::tables::{Holds, Purpose};
+use keyspace::layout::{self, postgres, sqlite};
 use keyspace::model::{Keyspace, StoreKind};
 use std::path::{Path, PathBuf};
 
-/// The applications, whose keyspaces stand in `apps/`, then keyspaces written for these tests.
+/// The applications, whose keyspaces stand in `apps/`.
 const APPS: [&str; 5] = ["chat", "documents", "keri", "scaffold", "spreadapi"];
-const OURS: [&str; 1] = ["shapes"];
-const STORES: [StoreKind; 6] = [
+/// Keyspaces written for these tests, beside their layouts.
+const OURS: [&str; 3] = ["ledger", "shapes", "types"];
+/// Every kind but ScyllaDB, whose tables are Cassandra's.
+const STORES: [StoreKind; 9] = [
     StoreKind::Memory,
     StoreKind::Engine,
     StoreKind::Files,
+    StoreKind::Sqlite,
+    StoreKind::Postgres,
     StoreKind::Redis,
     StoreKind::RedisCluster,
+    StoreKind::Cassandra,
     StoreKind::IndexedDb,
 ];
 
 #[test]
 fn layouts_are_as_expected() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let golden = here.join("tests/golden/layout");
-    let apps = APPS.iter().map(|app| (*app, here.join("../../apps").join(app)));
-    let ours = OURS.iter().map(|name| (*name, golden.join(name)));
     let mut differences = Vec::new();
-    for (name, folder) in apps.chain(ours) {
-        let keyspace = read_file(&folder.join("keyspace.toml"));
+    for name in APPS.into_iter().chain(OURS) {
+        let keyspace = keyspace(name);
         for store in STORES {
-            let expected = golden.join(name).join(format!("{store}.txt"));
+            let expected = golden().join(name).join(format!("{store}.txt"));
             differences.extend(compare(&layout::print(&keyspace, store), &expected));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-fn read_file(path: &Path) -> Keyspace {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+#[test]
+fn every_collection_and_index_has_one_table() {
+    for name in APPS.into_iter().chain(OURS) {
+        let keyspace = keyspace(name);
+        let mut wanted: Vec<String> = Vec::new();
+        for collection in &keyspace.collections {
+            wanted.push(collection.name.value.clone());
+            wanted.extend(collection.indexes.iter().map(|index| index.name.value.clone()));
+        }
+        wanted.sort();
+        let cql = cql::layout(&keyspace).tables.into_iter().map(|table| table.table.purpose);
+        let sqlite = sqlite::layout(&keyspace).tables.into_iter().map(|table| table.table.purpose);
+        let postgres =
+            postgres::layout(&keyspace).tables.into_iter().map(|table| table.table.purpose);
+        for purposes in [cql.collect::<Vec<_>>(), sqlite.collect(), postgres.collect()] {
+            let mut served: Vec<String> = purposes.iter().flat_map(serves).collect();
+            served.sort();
+            assert_eq!(served, wanted, "{name}");
+        }
+    }
+}
+
+fn serves(purpose: &Purpose) -> Vec<String> {
+    match purpose {
+        Purpose::Rows(members) => members.iter().map(|member| member.collection.clone()).collect(),
+        Purpose::Entries { index, .. } => vec![index.clone()],
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn names_of_tables_and_columns_are_unique() {
+    let is_unique = |names: Vec<&String>| {
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        distinct.len() == names.len()
+    };
+    for name in APPS.into_iter().chain(OURS) {
+        let layout = cql::layout(&keyspace(name));
+        assert!(is_unique(layout.tables.iter().map(|table| &table.table.name).collect()));
+        for CqlTable { table, .. } in &layout.tables {
+            assert!(is_unique(table.columns.iter().map(|column| &column.name).collect()));
+            let ends = table.expires.as_ref();
+            assert!(ends.is_none_or(|end| table.columns.iter().any(|c| c.name == *end)));
+        }
+    }
+}
+
+#[test]
+fn only_conditional_tables_of_cassandra_have_versions() {
+    let layout = cql::layout(&keyspace("chat"));
+    let seven = [
+        ("messages_by_channel", false),
+        ("users", true),
+        ("users_by_email", true),
+        ("channels", true),
+        ("user_guilds", false),
+        ("guild_members", false),
+        ("guilds", true),
+    ];
+    for (name, is_conditional) in seven {
+        let table = table(&layout, name);
+        assert_eq!(table.is_conditional, is_conditional, "{name}");
+        let has_version = table.table.column(&Holds::Version).is_some();
+        let has_attempt = table.table.column(&Holds::Attempt).is_some();
+        assert_eq!(has_version || has_attempt, is_conditional, "{name}");
+    }
+}
+
+#[test]
+fn collections_of_one_group_share_a_table_of_cassandra() {
+    let layout = cql::layout(&keyspace("ledger"));
+    let ledger = table(&layout, "ledger");
+    let Purpose::Rows(members) = &ledger.table.purpose else { panic!("not rows") };
+    let kinds: Vec<_> = members.iter().map(|m| (&*m.collection, m.kind.as_deref())).collect();
+    assert_eq!(kinds, [("accounts", Some("account")), ("transfers", Some("transfer"))]);
+    assert_eq!(ledger.table.column(&Holds::Position(0)).unwrap().name, "id");
+    // Keys of several shapes sort by their encoded form.
+    assert!(table(&layout, "shop").table.column(&Holds::Rest).is_some());
+    // A declared name wins over the group's literal.
+    assert!(table(&layout, "sides").table.column(&Holds::Kind).is_some());
+}
+
+fn table<'a>(layout: &'a CqlLayout, name: &str) -> &'a CqlTable {
+    layout.tables.iter().find(|table| table.table.name == name).unwrap()
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/layout")
+}
+
+fn keyspace(name: &str) -> Keyspace {
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps");
+    let folder = if OURS.contains(&name) { golden() } else { apps };
+    let path = folder.join(name).join("keyspace.toml");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let reading = keyspace::read(&text);
-    reading.keyspace.unwrap_or_else(|| panic!("{path:?}: {:#?}", reading.diagnostics))
+    let messages: Vec<&str> = reading.diagnostics.iter().map(|d| d.message.as_str()).collect();
+    let problems = messages.join("\n");
+    reading.keyspace.unwrap_or_else(|| panic!("{}\n{problems}", path.display()))
 }
 
 /// The first differing line, or nothing; with `KEYWAY_BLESS` the file is written instead.
-fn compare(found: &str, path: &PathBuf) -> Option<String> {
+fn compare(found: &str, path: &Path) -> Option<String> {
     if std::env::var_os("KEYWAY_BLESS").is_some() {
         std::fs::create_dir_all(path.parent()?).unwrap();
         std::fs::write(path, found).unwrap();

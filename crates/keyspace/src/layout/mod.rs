@@ -1,21 +1,28 @@
 //! What a keyspace looks like inside each store: one file per store, data first, then its print.
 //!
 //! ```text
-//! keyspace ─▶ containers, paths, object stores, key bytes ─▶ text for people
+//! keyspace ─▶ tables, containers, paths, key bytes ─▶ text for people
 //!                        └──▶ the store that implements them
 //! ```
 //!
 //! A layout is decided by the keyspace alone, so that `check` and `layout` need no driver. Nothing
 //! here talks to a store, and no store may name a thing that its layout does not.
 
+pub mod cql;
 pub mod engine;
 pub mod example;
 pub mod files;
 pub mod indexeddb;
+pub mod postgres;
 pub mod redis;
+pub mod remarks;
 mod sheet;
 pub mod sortable;
+mod sql;
+pub mod sqlite;
+pub mod tables;
 mod uses;
+pub mod words;
 
 use crate::model::{Keyspace, StoreKind};
 pub use uses::Serves;
@@ -27,8 +34,8 @@ pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
         StoreKind::Files => files::print(keyspace),
         StoreKind::Redis | StoreKind::RedisCluster => redis::print(keyspace, store),
         StoreKind::IndexedDb => indexeddb::print(keyspace),
-        StoreKind::Sqlite | StoreKind::Postgres | StoreKind::Cassandra | StoreKind::Scylla => {
-            String::new()
-        }
+        StoreKind::Sqlite => sqlite::print(keyspace),
+        StoreKind::Postgres => postgres::print(keyspace),
+        StoreKind::Cassandra | StoreKind::Scylla => cql::print(keyspace),
     }
 }
