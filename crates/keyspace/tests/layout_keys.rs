@@ -5,14 +5,20 @@
 use keyspace::layout::files::{self, Holds};
 use keyspace::layout::indexeddb::{self, Cursor, Element};
 use keyspace::layout::redis::{Container, Expires, MemberForm, RedisType, Role, SliceForm};
-use keyspace::layout::{engine, redis};
+use keyspace::layout::{self, engine, redis};
 use keyspace::model::{FilePart, Key, Keyspace, Part};
 use std::path::Path;
+
+/// The applications, and the keyspaces written for these tests.
+const ALL: [&str; 8] =
+    ["chat", "documents", "keri", "scaffold", "spreadapi", "ledger", "shapes", "types"];
 
 fn read(name: &str) -> Keyspace {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = match name {
-        "shapes" => here.join("tests/golden/layout/shapes/keyspace.toml"),
+        "ledger" | "shapes" | "types" => {
+            here.join("tests/golden/layout").join(name).join("keyspace.toml")
+        }
         app => here.join("../../apps").join(app).join("keyspace.toml"),
     };
     let reading = keyspace::read(&std::fs::read_to_string(path).unwrap());
@@ -114,6 +120,9 @@ fn orders_give_way_to_what_has_the_groups_own_name() {
     let attachments = container(&keyspace, "attachments", Role::Order);
     assert_eq!(name(&attachments), "~k:page:{page_id}:files");
     assert_eq!(attachments.member, Some(MemberForm::Encoded));
+    let ledger = read("ledger");
+    assert_eq!(name(&container(&ledger, "orders", Role::Order)), "shop:{shop_id}:order");
+    assert_eq!(name(&container(&ledger, "lines", Role::Order)), "~k:shop:{shop_id}:order:line");
 }
 
 #[test]
@@ -134,6 +143,13 @@ fn a_body_alone_is_a_record() {
     let keyspace = read("shapes");
     same(containers_of(&keyspace, "blobs"), &[("blob:{blob_id}", RedisType::Hash, Role::Record)]);
     assert_eq!(paths(&keyspace, "blobs"), ["blob/{blob_id}"]);
+}
+
+#[test]
+fn a_body_never_takes_the_name_of_a_field() {
+    let keyspace = read("types");
+    assert_eq!(layout::body_name(&keyspace, keyspace.collection("down").unwrap()), "_data");
+    assert_eq!(layout::body_name(&keyspace, keyspace.collection("fields").unwrap()), "data");
 }
 
 #[test]
@@ -162,7 +178,7 @@ fn extra_fields_are_there_only_where_they_are_needed() {
 
 #[test]
 fn containers_of_one_group_have_one_place_on_a_cluster() {
-    for app in ["chat", "documents", "keri", "scaffold", "spreadapi", "shapes"] {
+    for app in ALL {
         let keyspace = read(app);
         for container in redis::containers(&keyspace) {
             let collection = keyspace.collection(&container.serves.collection).unwrap();
@@ -181,7 +197,7 @@ fn containers_of_one_group_have_one_place_on_a_cluster() {
 
 #[test]
 fn only_what_is_shared_has_a_name_twice() {
-    for app in ["chat", "documents", "keri", "scaffold", "spreadapi", "shapes"] {
+    for app in ALL {
         let mut seen: Vec<String> = Vec::new();
         for container in redis::containers(&read(app)) {
             let name = name(&container);

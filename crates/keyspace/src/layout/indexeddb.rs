@@ -9,10 +9,10 @@
 //! text and text has its code units shifted ([`code_units`]). Its own indexes are not used: they
 //! cannot compute, keep or claim what an index of a keyspace does.
 
-use super::Serves;
 use super::example;
 use super::sheet::Sheet;
 use super::sortable;
+use super::{Serves, body_name};
 use crate::key::{Value, encode};
 use crate::layout::engine::segment_shape;
 use crate::model::{
@@ -211,7 +211,7 @@ fn row_about(keyspace: &Keyspace, collection: &Collection) -> String {
     extra.extend((keyspace.mode(collection) == Mode::Conditional).then_some("~v"));
     extra.extend(ends(collection).then_some("~x"));
     let fields = collection.fields().iter().map(|field| keyspace.shown(&field.name));
-    let body = collection.body.map(|_| "data".to_string());
+    let body = collection.body.map(|_| body_name(keyspace, collection).to_string());
     let value = collection.has_value().then(|| "value".to_string());
     let names = fields.chain(body).chain(value).chain(extra.iter().map(|name| name.to_string()));
     let names: Vec<String> = names.collect();
@@ -240,7 +240,8 @@ fn value_example(keyspace: &Keyspace, collection: &Collection, index: Option<&In
             if collection.fields().len() > 1 {
                 pairs.push("…".to_string());
             }
-            pairs.extend(collection.body.map(|_| "data: …".to_string()));
+            let body = collection.body.map(|_| format!("{}: …", body_name(keyspace, collection)));
+            pairs.extend(body);
             match &collection.content {
                 Content::Counter | Content::Window { .. } => pairs.push("value: 7n".to_string()),
                 Content::Keys | Content::Fields(_) => {}

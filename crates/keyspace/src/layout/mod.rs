@@ -25,7 +25,7 @@ mod uses;
 pub mod words;
 
 use crate::model::{Keyspace, StoreKind};
-pub use uses::Serves;
+pub use uses::{Serves, body_name};
 
 /// The layout of a keyspace on a kind of store, as text for people who know that store.
 pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {

@@ -44,8 +44,6 @@ pub const EXPIRY: &str = "~x";
 pub const SLICES: &str = "~b";
 /// Begins the name of an order whose group has something else under its own name.
 pub const ORDER: &str = "~k";
-/// The field of a record's Hash that holds its body.
-pub const BODY: &str = "data";
 
 /// A type of Redis value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Which patterns go by which key: what a layout keeps an order for, and what it prints.
+//! Which patterns go by which key: what a layout keeps an order for, and what it prints. And the one
+//! name that a record's body has beside its fields.
 
 use crate::model::{Collection, Index, Key, Keyspace, StepAction, Target, Verb};
 
@@ -67,4 +68,10 @@ pub(super) fn key<'a>(keyspace: &'a Keyspace, serves: &Serves) -> Option<&'a Key
         Some(name) => collection.index(name).map(|index| &index.key),
         None => Some(&collection.key),
     }
+}
+
+/// The name of a record's body beside its fields, as people see them. No field begins with `_`.
+pub fn body_name(keyspace: &Keyspace, collection: &Collection) -> &'static str {
+    let taken = collection.fields().iter().any(|field| keyspace.shown(&field.name) == "data");
+    if taken { "_data" } else { "data" }
 }

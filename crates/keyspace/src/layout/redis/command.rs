@@ -3,10 +3,10 @@
 //! They are for people and can be pasted into `redis-cli`. The store writes the same shapes from
 //! one script, with its checks.
 
-use super::super::{example, sortable, uses};
+use super::super::{body_name, example, sortable, uses};
 use super::print::Page;
 use super::{
-    BODY, Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SliceForm,
+    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SliceForm,
     extra_fields, shared_parts,
 };
 use crate::key::{Value, encode};
@@ -81,10 +81,13 @@ impl Page<'_> {
                 write!(text, " {} {}", self.keyspace.shown(&field.name), quote(value.as_bytes()));
         }
         match collection.body {
-            Some(BodyType::Bytes) => text.push_str(&format!(" {BODY} \"\\x00\\xff\"")),
+            Some(BodyType::Bytes) => {
+                let _ = write!(text, " {} \"\\x00\\xff\"", body_name(self.keyspace, collection));
+            }
             Some(BodyType::Text) => {
                 let body = example::text(self.keyspace, "body");
-                let _ = write!(text, " {BODY} {}", quote(body.as_bytes()));
+                let name = body_name(self.keyspace, collection);
+                let _ = write!(text, " {name} {}", quote(body.as_bytes()));
             }
             None => {}
         }

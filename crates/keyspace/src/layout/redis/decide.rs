@@ -145,10 +145,10 @@ impl Make<'_> {
     /// A container of the group's rows, cut in slices where they are, with their directory.
     fn group(&self, role: Role, redis_type: RedisType, found: &mut Vec<Container>) {
         let mut parts = self.shared();
-        // The row with the empty path has the group's text for its key.
-        let first = self.key.parts.get(parts.len()).and_then(Part::segment);
-        if role == Role::Order && first.is_some_and(|s| s.segment_type == Type::Path) {
-            parts = prefixed(ORDER, &parts);
+        if role == Role::Order && self.gives_way() {
+            let rest = self.key.rest().iter().filter(|part| part.segment().is_none());
+            let named: Vec<Part> = self.key.group().iter().chain(rest).cloned().collect();
+            parts = prefixed(ORDER, &named);
         }
         let slice = self.bucket.map(|bucket| self.slice_form(bucket));
         parts.extend(slice.map(slice_part));
@@ -158,6 +158,16 @@ impl Make<'_> {
             let directory = self.named(SLICES, Role::Slices, RedisType::SortedSet);
             found.push(Container { member: Some(MemberForm::Slice), slice, ..directory });
         }
+    }
+
+    /// Whether an order leaves the group's own name to others: to the row with the empty path,
+    /// whose key it is, and to the order of rows above these, `order:{id}` above
+    /// `order:{id}:line:{line}`.
+    fn gives_way(&self) -> bool {
+        let mut rest = self.key.parts.iter().skip(shared_parts(self.key));
+        let first = rest.next().and_then(Part::segment);
+        first.is_some_and(|segment| segment.segment_type == Type::Path)
+            || rest.any(|part| part.segment().is_none())
     }
 
     /// A helper of the container of the group's rows.
