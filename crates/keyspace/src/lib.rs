@@ -15,6 +15,7 @@ pub mod key;
 pub mod layout;
 pub mod model;
 pub mod parse;
+pub mod plan;
 pub mod source;
 
-pub use check::{Reading, read};
+pub use check::{Reading, read, read_for};

@@ -4,12 +4,13 @@
 
 mod functions;
 pub mod resolve;
+mod rules;
 pub mod typing;
 
 pub use functions::{CELL_LEVELS, GEOHASH_CHARACTERS, number};
 
 use crate::diagnostic::{Diagnostic, Severity, tidy};
-use crate::model::Keyspace;
+use crate::model::{Keyspace, StoreKind};
 use crate::parse::parse;
 
 /// What came of a file.
@@ -28,10 +29,19 @@ impl Reading {
     }
 }
 
-/// Reads and checks a keyspace file.
+/// Reads and checks a keyspace file, for the stores it names.
 pub fn read(text: &str) -> Reading {
+    read_for(text, &[])
+}
+
+/// Reads and checks a keyspace file, for these stores too: what one of them refuses is an error.
+pub fn read_for(text: &str, stores: &[StoreKind]) -> Reading {
     let (tree, mut diagnostics) = parse(text);
     let keyspace = resolve::resolve(&tree, &mut diagnostics);
+    let mut stores = stores.to_vec();
+    stores.extend(keyspace.stores.iter().map(|store| store.value));
+    let facts = rules::Facts { keyspace: &keyspace, tree: &tree, stores: &stores };
+    rules::check(&facts, &mut diagnostics);
     tidy(&mut diagnostics);
     let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
     Reading { keyspace: (!failed).then_some(keyspace), diagnostics }

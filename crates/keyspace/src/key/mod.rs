@@ -9,6 +9,27 @@
 //! direction. The format is frozen: it is written down in `docs/reference/key-encoding.md` and
 //! held by the vectors beside the tests. Nothing here may change the bytes of a key that was
 //! ever stored, give one key two spellings, or change a value on the way.
+//!
+//! ```
+//! use keyspace::key::{Direction::*, KeyReader, KeyWriter, children};
+//!
+//! # fn main() -> Result<(), keyspace::key::Error> {
+//! let mut bytes = Vec::new();
+//! let mut writer = KeyWriter::new(&mut bytes, 7);
+//! writer.text("room", Ascending)?;
+//! let room = writer.written();
+//! writer.timestamp(1_794_736_800_000, Descending)?;
+//!
+//! let mut reader = KeyReader::new(&bytes)?;
+//! assert_eq!(reader.text(Ascending)?, "room");
+//! assert_eq!(reader.timestamp(Descending)?, 1_794_736_800_000);
+//! reader.finish()?;
+//!
+//! let messages = children(bytes.get(..room).unwrap_or_default());
+//! assert!(messages.contains(&bytes));
+//! # Ok(())
+//! # }
+//! ```
 
 mod error;
 mod escape;

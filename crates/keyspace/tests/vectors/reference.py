@@ -1,4 +1,4 @@
-"""A second implementation of the key format, written from docs/reference/key-encoding.md.
+"""A second implementation of the key format of docs/reference/key-encoding.md.
 
 It made keys.json and shares no code with the library, so that the two check each other.
 It must never be used to rewrite a vector that was once published: the format is frozen.

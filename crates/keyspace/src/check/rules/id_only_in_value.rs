@@ -1,0 +1,49 @@
+//! KW120: an id of another collection, kept only in values, leads nowhere.
+
+use super::Facts;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::{Collection, Type};
+
+pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    let keyspace = facts.keyspace;
+    for collection in &keyspace.collections {
+        for field in collection.fields() {
+            let name = &field.name;
+            let is_id = name.ends_with("_id") && !matches!(field.field_type, Type::Json);
+            let elsewhere = keyspace.collections.iter().find(|other| {
+                other.name.value != collection.name.value && other.key.segment(name).is_some()
+            });
+            let (Some(other), true) = (elsewhere, is_id && !is_indexed(collection, name)) else {
+                continue;
+            };
+            let own = &collection.name.value;
+            let other = &other.name.value;
+            let message = format!("`{name}` is a key of `{other}`, and here only a value");
+            let separator = keyspace.separator;
+            let id = collection.key.segments().last().map_or("id", |s| s.name.as_str());
+            let index = format!(
+                "index.{own}_by_{name} = {{ key = \"{own}_by_{name}{separator}{{{name}}} | {{{id}}}\" }}"
+            );
+            problems.push(
+                Diagnostic::new(&codes::ID_ONLY_IN_VALUE, field.span, message)
+                    .effect(format!("rows of `{own}` could never be found from their `{name}`"))
+                    .paste(
+                        format!("if somebody will ask, declare an index in [collection.{own}]"),
+                        index,
+                    )
+                    .fix(format!("if nobody will, name it for what it is there, not `{name}`")),
+            );
+        }
+    }
+}
+
+fn is_indexed(collection: &Collection, name: &str) -> bool {
+    let owner = [&collection.owner, &collection.tenant].into_iter().flatten();
+    let is_owner = owner.into_iter().any(|owner| owner.name == name);
+    is_owner
+        || collection.indexes.iter().any(|index| {
+            index.key.segments().any(|segment| {
+                segment.source.as_ref().is_some_and(|source| source.members().contains(&name))
+            })
+        })
+}

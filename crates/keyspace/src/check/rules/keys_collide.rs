@@ -1,0 +1,170 @@
+//! KW102: no two templates can render to the same key, the containers of groups included.
+//!
+//! Keys are compared as text, part by part: that is what Redis and files hold, and what people
+//! read. A container is the key under which a store keeps a whole group: a list of its rows, a Set,
+//! a Hash of counters.
+
+use super::{Facts, KeyOf};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::{Content, Key, Part, Type, Verb};
+use crate::source::Span;
+
+/// A key that some store writes.
+struct Written<'a> {
+    parts: Vec<&'a Part>,
+    what: String,
+    is_container: bool,
+    span: Span,
+}
+
+pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    let mut written: Vec<Written<'_>> = Vec::new();
+    for key in facts.keys() {
+        for new in keys_of(facts, key) {
+            if let Some(other) = written.iter().find(|other| meet(&new.parts, &other.parts)) {
+                problems.push(collision(facts, &new, other));
+            }
+            written.push(new);
+        }
+    }
+}
+
+/// The keys that rows or entries, and their containers, are written under.
+fn keys_of<'a>(facts: &Facts<'a>, key: KeyOf<'a>) -> Vec<Written<'a>> {
+    let template = key.key();
+    let name = key.text();
+    let whole = Written {
+        parts: template.parts.iter().collect(),
+        what: format!("a row of `{name}`"),
+        is_container: false,
+        span: template.span,
+    };
+    let literals = template.rest_literals().count();
+    let container = Written {
+        parts: template.parts.iter().take(template.group_parts + literals).collect(),
+        what: format!("the list of a group of `{name}`"),
+        is_container: true,
+        span: template.span,
+    };
+    let listed = facts.keyspace.patterns.iter().any(|pattern| {
+        let target = pattern.target.as_ref();
+        pattern.verb == Verb::List
+            && target.is_some_and(|target| {
+                target.index.is_none() && target.collection.name.value == key.collection.name.value
+            })
+    });
+    let counted = key.collection.content == Content::Counter && key.collection.ttl.is_none();
+    match key.index {
+        Some(index) if index.unique => vec![whole],
+        Some(_) => vec![container],
+        None if template.is_whole_group() => vec![whole],
+        None if key.collection.content == Content::Keys || counted => vec![container],
+        None if listed => vec![container, whole],
+        None => vec![whole],
+    }
+}
+
+fn collision(facts: &Facts<'_>, new: &Written<'_>, other: &Written<'_>) -> Diagnostic {
+    let separator = facts.keyspace.separator;
+    let example = example(&new.parts, &other.parts, separator);
+    let message = format!("{} and {} could both be `{example}`", new.what, other.what);
+    let problem = Diagnostic::new(&codes::KEYS_COLLIDE, new.span, message)
+        .also(other.span, "the other template");
+    let owned = |parts: &[&Part]| -> String {
+        Key::template_of(&parts.iter().map(|part| (*part).clone()).collect::<Vec<_>>(), separator)
+    };
+    match new.is_container || other.is_container {
+        true => problem
+            .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&new.parts)))
+            .fix("or change a literal of one of them"),
+        false => problem
+            .fix(format!(
+                "put a word of its own into one of them: `{}{separator}…`",
+                owned(&new.parts)
+            ))
+            .fix("or change a literal of one of them"),
+    }
+}
+
+/// Whether some values make two templates the same key.
+fn meet(left: &[&Part], right: &[&Part]) -> bool {
+    let path = |parts: &[&Part]| {
+        parts.last().and_then(|p| p.segment()).is_some_and(|s| s.segment_type == Type::Path)
+    };
+    let (left_path, right_path) = (path(left), path(right));
+    let common = match (left_path, right_path) {
+        (false, false) if left.len() != right.len() => return false,
+        (false, false) => left.len(),
+        // A path is one part or more, so that the other may be as long or longer.
+        (true, false) if right.len() < left.len() => return false,
+        (false, true) if left.len() < right.len() => return false,
+        (true, false) => left.len() - 1,
+        (false, true) => right.len() - 1,
+        (true, true) => left.len().min(right.len()) - 1,
+    };
+    left.iter().zip(right).take(common).all(|(left, right)| overlap(left, right))
+}
+
+fn overlap(left: &Part, right: &Part) -> bool {
+    match (left, right) {
+        (Part::Literal(left), Part::Literal(right)) => left == right,
+        (Part::Literal(text), Part::Segment(segment))
+        | (Part::Segment(segment), Part::Literal(text)) => can_be(&segment.segment_type, text),
+        (Part::Segment(left), Part::Segment(right)) => {
+            types_overlap(&left.segment_type, &right.segment_type)
+        }
+    }
+}
+
+/// Whether a value of a type can be written as this literal.
+fn can_be(segment_type: &Type, text: &str) -> bool {
+    match segment_type {
+        Type::Text | Type::Path => true,
+        Type::Enum(words) => words.iter().any(|word| word == text),
+        Type::Bool => text == "true" || text == "false",
+        Type::I64 => text.parse::<i64>().is_ok_and(|value| value.to_string() == text),
+        Type::U64 => text.parse::<u64>().is_ok_and(|value| value.to_string() == text),
+        Type::F64 => text.parse::<f64>().is_ok(),
+        Type::Bytes => text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'),
+        Type::Ulid => text.len() == 26 && text.chars().all(|c| c.is_ascii_alphanumeric()),
+        Type::Date => text.len() == 10 && text.chars().filter(|c| *c == '-').count() == 2,
+        Type::Uuid | Type::TimeUuid => {
+            text.len() == 36 && text.chars().filter(|c| *c == '-').count() == 4
+        }
+        _ => false,
+    }
+}
+
+fn types_overlap(left: &Type, right: &Type) -> bool {
+    let loose = |t: &Type| matches!(t, Type::Text | Type::Path | Type::Bytes);
+    if let (Type::Enum(left), Type::Enum(right)) = (left, right) {
+        return left.iter().any(|word| right.contains(word));
+    }
+    let (word, other) = match (left, right) {
+        (Type::Enum(words), other) | (other, Type::Enum(words)) => (Some(words), other),
+        (_, other) => (None, other),
+    };
+    match word {
+        Some(words) => words.iter().any(|word| can_be(other, word)),
+        None => {
+            loose(left) || loose(right) || left == right || (left.is_number() && right.is_number())
+        }
+    }
+}
+
+/// A key that both templates can be.
+fn example(left: &[&Part], right: &[&Part], separator: char) -> String {
+    let longer = if left.len() >= right.len() { left } else { right };
+    let other = if left.len() >= right.len() { right } else { left };
+    let mut shown = Vec::new();
+    for (number, part) in longer.iter().enumerate() {
+        shown.push(match (part, other.get(number)) {
+            (Part::Literal(text), _) | (_, Some(Part::Literal(text))) => text.clone(),
+            (Part::Segment(segment), _) => match &segment.segment_type {
+                Type::Enum(words) => words.first().cloned().unwrap_or_default(),
+                _ => "x".to_string(),
+            },
+        });
+    }
+    shown.join(&separator.to_string())
+}

@@ -1,0 +1,24 @@
+//! KW709: a pattern that only a batch may run is run by one.
+
+use super::Facts;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::model::Allow;
+
+pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    let mut run =
+        facts.tree.patterns.iter().flat_map(|pattern| &pattern.verbs).flat_map(|v| &v.steps);
+    let run: Vec<&str> =
+        run.by_ref().filter_map(|step| step.run.as_ref()).map(|run| run.value.as_str()).collect();
+    for pattern in facts.keyspace.patterns.iter().filter(|p| p.allow == Allow::Step) {
+        let name = &pattern.name;
+        if run.contains(&name.value.as_str()) {
+            continue;
+        }
+        let message = format!("`{}` is a step, and no atomic runs it", name.value);
+        problems.push(
+            Diagnostic::new(&codes::UNUSED_STEP, name.span, message)
+                .fix(format!("run it: `atomic = [\"{}\", …]`", name.value))
+                .fix("or say who may call it by itself: `allow = \"user\"`"),
+        );
+    }
+}

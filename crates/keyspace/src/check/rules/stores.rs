@@ -1,0 +1,55 @@
+//! What a store named by the file would have to be told: KW105 and KW107.
+//!
+//! What a store refuses is in `refusals`, which asks the plans.
+
+use super::Facts;
+use crate::diagnostic::{Diagnostic, Severity, codes};
+use crate::model::{Content, StoreKind, Type};
+
+pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    if facts.meant_for(&[StoreKind::Cassandra, StoreKind::Scylla]) {
+        random_uuids(facts, problems);
+    }
+    if facts.meant_for(&[StoreKind::Redis, StoreKind::RedisCluster]) {
+        large_sets(facts, problems);
+    }
+}
+
+fn random_uuids(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    for collection in &facts.keyspace.collections {
+        for segment in collection.key.rest_segments().filter(|s| s.segment_type == Type::Uuid) {
+            let message = format!("`{}` must hold random uuids only", segment.name);
+            problems.push(
+                Diagnostic::new(&codes::BY_TIME_OF_UUID, segment.span, message)
+                    .on(
+                        &[StoreKind::Cassandra, StoreKind::Scylla],
+                        "uuids sort by version before anything else, so that another version is refused",
+                    )
+                    .fix("nothing, if ids are made by `new`")
+                    .fix("`timeuuid` or `ulid`, if they hold a time"),
+            );
+        }
+    }
+}
+
+fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    for key in facts.keys() {
+        let members = match key.index {
+            Some(index) => !index.unique && index.keep.is_empty(),
+            None => key.collection.content == Content::Keys && !key.key().is_whole_group(),
+        };
+        if !members || key.expect().rows_per_group.is_some() || key.bucket().is_some() {
+            continue;
+        }
+        let message = format!("nothing says that a group of `{}` stays small", key.text());
+        problems.push(
+            Diagnostic::new(&codes::BIG_SET, key.key().span, message)
+                .severity(Severity::Note)
+                .on(
+                    &[StoreKind::Redis, StoreKind::RedisCluster],
+                    "it is kept as a sorted set, about 128 bytes a row; up to 10,000 rows it could be a Set",
+                )
+                .paste("if it stays small", "expect = { rows_per_group = 1_000 }"),
+        );
+    }
+}

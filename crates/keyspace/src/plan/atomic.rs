@@ -1,0 +1,184 @@
+//! What an `atomic` and a `take` cost: several rows read first, then one commit.
+//!
+//! ```text
+//! step       reads            level
+//! invite     claim, row       2        a check through a unique index
+//! join       row              3        its key is taken from `invite`
+//! count      –                0
+//!                             3 waits, then the commit
+//! ```
+
+use super::bounds::{Answer, Bounds, Count, Refusal};
+use super::effect::Effect;
+use super::place::{across, across_rows, groups_of_atomic};
+use super::shape::{
+    entry_size, is_read_whole_on_redis, is_sliced, key_size, record_size, too_large,
+};
+use super::write;
+use crate::model::{
+    Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, Verb, limits,
+};
+
+/// What each step touches, in order.
+pub(super) fn effects(keyspace: &Keyspace, atomic: &Pattern) -> Vec<(Effect, u64)> {
+    let mut known: Vec<(&str, u64)> = Vec::new();
+    let mut effects = Vec::new();
+    for step in &atomic.steps {
+        let Some(effect) = effect(keyspace, step) else { continue };
+        let level = level_before(step, &known) + reads(step, &effect);
+        known.push((&step.name, level));
+        effects.push((effect, level));
+    }
+    effects
+}
+
+fn reads(step: &Step, effect: &Effect) -> u64 {
+    let takes = matches!(&step.action, StepAction::Run(run) if run.verb == Verb::Take);
+    write::read_rounds(effect) + u64::from(takes)
+}
+
+fn effect(keyspace: &Keyspace, step: &Step) -> Option<Effect> {
+    match &step.action {
+        StepAction::Check { target, .. } => Some(Effect::of_check(keyspace, target)),
+        StepAction::Run(pattern) if pattern.verb.is_read() => {
+            let looked_at = Effect::of_check(keyspace, pattern.target.as_ref()?);
+            Some(Effect { rows: pattern.many.unwrap_or(1), ..looked_at })
+        }
+        StepAction::Run(pattern) => Effect::of(keyspace, pattern),
+    }
+}
+
+/// The waits after which the key of a step is known.
+fn level_before(step: &Step, known: &[(&str, u64)]) -> u64 {
+    let target = match &step.action {
+        StepAction::Run(pattern) => pattern.target.as_ref(),
+        StepAction::Check { target, .. } => Some(target),
+    };
+    let Some(target) = target else { return 0 };
+    let of_key = step.bind.iter().filter(|bound| target.key().segment(&bound.name.value).is_some());
+    let mut level = 0;
+    for bound in of_key {
+        bound.expression.walk(&mut |inner| {
+            if let ExpressionKind::StepMember(name, _) = &inner.kind {
+                let found = known.iter().find(|(step, _)| step == name);
+                level = level.max(found.map_or(0, |(_, level)| *level));
+            }
+        });
+    }
+    level
+}
+
+/// Several changes in one commit.
+pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
+    let (effects, levels): (Vec<Effect>, Vec<u64>) = effects(keyspace, pattern).into_iter().unzip();
+    if store.atomicity() == Atomicity::Group {
+        let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
+        let reaches = store.is_cql() && plain;
+        let refusal = across(keyspace, store, &groups_of_atomic(pattern))
+            .or_else(|| each_row(keyspace, pattern))
+            .or_else(|| across_slices(store, &effects))
+            .filter(|_| !reaches);
+        if let Some(refusal) = refusal {
+            return Answer::Refused(refusal);
+        }
+    }
+    let rounds = levels.into_iter().max().unwrap_or(0);
+    let answer = write::answer(keyspace, store, &effects, rounds);
+    let takes = pattern.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Run(run) if run.verb == Verb::Take => run.target.as_ref(),
+        _ => None,
+    });
+    // The wait for the candidates is part of the levels.
+    takes.fold(answer, |answer, target| answer.and(|bounds| candidates(store, target, bounds)))
+}
+
+fn each_row(keyspace: &Keyspace, pattern: &Pattern) -> Option<Refusal> {
+    pattern.steps.iter().find_map(|step| match &step.action {
+        StepAction::Run(run) => across_rows(keyspace, run),
+        StepAction::Check { .. } => None,
+    })
+}
+
+/// One change of one row, or of many in one group.
+pub(super) fn single(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
+    let Some(effect) = Effect::of(keyspace, pattern) else {
+        return Answer::Native(Bounds::default());
+    };
+    if store.atomicity() == Atomicity::Group {
+        let reaches = store.is_cql() && effect.mode.is_unconditional();
+        let refusal = across_rows(keyspace, pattern)
+            .or_else(|| across_slices(store, std::slice::from_ref(&effect)))
+            .filter(|_| !reaches);
+        if let Some(refusal) = refusal {
+            return Answer::Refused(refusal);
+        }
+    }
+    let rounds = write::read_rounds(&effect);
+    write::answer(keyspace, store, &[effect], rounds)
+}
+
+/// Several rows of a group with slices need not be in one partition.
+fn across_slices(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
+    let rows: u64 = effects.iter().map(|effect| effect.rows).fold(0, u64::saturating_add);
+    let sliced = effects.iter().find(|effect| effect.collection.bucket.is_some())?;
+    if !store.is_cql() || rows < 2 {
+        return None;
+    }
+    let name = &sliced.collection.name.value;
+    let reason = format!(
+        "rows of `{name}` may lie in different slices of their group, which are different \
+         partitions"
+    );
+    let fixes = vec![
+        format!("take `bucket` from `{name}`"),
+        format!("write rows of `{name}` one by one, or only by plain changes"),
+    ];
+    Some(Refusal { code: 101, reason, fixes })
+}
+
+/// Adds the rows a `take` looks at; waits are counted by who calls.
+fn candidates(store: StoreKind, target: &Target, bounds: Bounds) -> Bounds {
+    let collection = &target.collection;
+    let (size, bucket) = match &target.index {
+        Some(index) => (entry_size(collection, index), &index.bucket),
+        None => (record_size(collection), &collection.bucket),
+    };
+    let whole = store.is_redis() && is_read_whole_on_redis(collection, target.index.as_deref());
+    let most = if whole { limits::REDIS_SET_ROWS_MAX } else { limits::TAKE_CANDIDATES_MAX };
+    let few = Count::new(1, limits::TAKE_CANDIDATES_MAX);
+    let bounds = bounds.read(Count::new(1, most), size).read(few, record_size(collection));
+    match is_sliced(store, bucket.as_ref()) {
+        false => bounds,
+        true => bounds
+            .trips(1 + limits::PAGE_SLICES_MAX - 1)
+            .read(Count::new(1, limits::PAGE_SLICES_MAX + 1), key_size(collection)),
+    }
+}
+
+/// The first row that fits, changed and returned.
+pub(super) fn take(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    pattern: &Pattern,
+    target: &Target,
+) -> Answer {
+    let Some(mut effect) = Effect::of(keyspace, pattern) else {
+        return Answer::Native(Bounds::default());
+    };
+    if let Some(refusal) = too_large(store, &target.collection, target.index.as_deref()) {
+        return Answer::Refused(refusal);
+    }
+    // The candidates are read with their versions, before the commit and apart from it.
+    effect.reads_old = false;
+    effect.version_known = true;
+    let answer = write::answer(keyspace, store, &[effect], 0);
+    let answer = answer.and(|bounds| {
+        let mut bounds = candidates(store, target, bounds.trips(2));
+        bounds.attempts = limits::TAKE_CANDIDATES_MAX;
+        bounds
+    });
+    answer.at_price(format!(
+        "candidates are tried in turn, at most {}, then the answer is `busy`",
+        limits::TAKE_CANDIDATES_MAX
+    ))
+}

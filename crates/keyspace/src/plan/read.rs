@@ -1,0 +1,286 @@
+//! What reads cost on every store.
+//!
+//! ```text
+//! get    point ─▶ fetch, where an entry does not hold all that is asked for
+//! list   directory of slices ─▶ range, again while rows fall out ─▶ fetch
+//! near   the cells of a circle ─▶ fetch ─▶ measure and sort
+//! ```
+
+use super::bounds::{Answer, Bounds, Count, Refusal, Size};
+use super::cover::Grid;
+use super::shape::{
+    entry_size, has_entry_order_on_redis, has_order_on_redis, hides_owner, is_apart,
+    is_read_whole_on_redis, is_sliced, key_size, leaves_dead, record_size, too_large,
+};
+use super::step::{counted, grouped};
+use crate::model::{
+    Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, limits,
+};
+
+/// Whether records must be read after the entries of an index.
+pub(super) fn fetches(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    pattern: &Pattern,
+    collection: &Collection,
+    index: &Index,
+) -> bool {
+    // Where entries lie apart from versioned records, only the record says which of them are true.
+    let verified =
+        is_apart(store, collection, index) && keyspace.mode(collection) == Mode::Conditional;
+    verified || !pattern.is_covered()
+}
+
+/// One row, or many, by whole keys.
+pub(super) fn get(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    pattern: &Pattern,
+    target: &Target,
+) -> Answer {
+    let collection = &target.collection;
+    let rows = Count::exactly(pattern.many.unwrap_or(1));
+    let Some(index) = &target.index else {
+        let large = too_large(store, collection, None);
+        let bounds = Bounds::default().trips(1).read(rows, record_size(collection));
+        return large.map_or(Answer::Native(bounds), Answer::Refused);
+    };
+    let large = too_large(store, collection, Some(index));
+    if let Some(refusal) = large.or_else(|| too_large(store, collection, None)) {
+        return Answer::Refused(refusal);
+    }
+    let bounds = Bounds::default().trips(1).read(rows, entry_size(collection, index));
+    let second =
+        fetches(keyspace, store, pattern, collection, index) || hides_owner(collection, index);
+    Answer::Native(match second {
+        true => bounds.trips(1).read(rows, record_size(collection)),
+        false => bounds,
+    })
+}
+
+/// A page of a group, or of an index.
+pub(super) fn list(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    pattern: &Pattern,
+    target: &Target,
+) -> Answer {
+    let page = pattern.page.unwrap_or(limits::PAGE_ROWS_MAX);
+    let listing = Listing { keyspace, store, pattern, target, page };
+    listing.answer()
+}
+
+struct Listing<'a> {
+    keyspace: &'a Keyspace,
+    store: StoreKind,
+    pattern: &'a Pattern,
+    target: &'a Target,
+    page: u64,
+}
+
+impl Listing<'_> {
+    fn collection(&self) -> &Collection {
+        &self.target.collection
+    }
+
+    fn index(&self) -> Option<&Index> {
+        self.target.index.as_deref()
+    }
+
+    fn answer(&self) -> Answer {
+        let large = too_large(self.store, self.collection(), self.index());
+        if let Some(refusal) = large {
+            return Answer::Refused(refusal);
+        }
+        let mut prices = Vec::new();
+        let refills = if self.loses_rows() { limits::PAGE_READS_PER_ROW } else { 1 };
+        let reads = self.page.saturating_mul(refills).max(self.page.saturating_add(1));
+        let bucket = self.index().map_or(&self.collection().bucket, |index| &index.bucket);
+        let mut bounds = Bounds::default();
+        let mut trips = refills;
+        let mut rows = self.rows(reads);
+        if self.is_read_whole() {
+            prices.push(whole_price(self.collection(), self.index()));
+            trips = 1;
+            rows = Count::new(self.expected(), limits::REDIS_SET_ROWS_MAX);
+        }
+        if is_sliced(self.store, bucket.as_ref()) {
+            prices.push(format!(
+                "the directory of slices is read first, then up to {} slices",
+                limits::PAGE_SLICES_MAX
+            ));
+            let slices = Count::exactly(limits::PAGE_SLICES_MAX + 1);
+            bounds = bounds.trips(1).read(slices, key_size(self.collection()));
+            // A read ends a slice, or fills what was asked for.
+            trips += limits::PAGE_SLICES_MAX - 1;
+        }
+        bounds = bounds.trips(trips).read(rows, self.unit());
+        let more = if refills > 1 { reads } else { self.page };
+        for size in self.fetched() {
+            bounds = bounds.trips(refills).read(self.rows(more), size);
+        }
+        if self.is_verified() {
+            prices.push(format!(
+                "every entry is checked against its record, up to {} for each row of the page",
+                limits::PAGE_READS_PER_ROW
+            ));
+        }
+        Answer::priced(prices, bounds)
+    }
+
+    /// Rows of the group that the file expects; a page and one more where it does not.
+    fn expected(&self) -> u64 {
+        let expect = self.index().map_or(&self.collection().expect, |index| &index.expect);
+        expect.rows_per_group.unwrap_or(self.page.saturating_add(1))
+    }
+
+    fn rows(&self, most: u64) -> Count {
+        Count::new(self.expected().min(self.page.saturating_add(1)), most)
+    }
+
+    fn is_read_whole(&self) -> bool {
+        self.store.is_redis() && is_read_whole_on_redis(self.collection(), self.index())
+    }
+
+    /// Whether what is ranged over is an order kept beside the rows or entries, on Redis.
+    fn is_ordered_apart(&self) -> bool {
+        self.store.is_redis()
+            && match self.index() {
+                Some(index) => has_entry_order_on_redis(index),
+                None => has_order_on_redis(self.keyspace, self.collection()),
+            }
+    }
+
+    /// What one row of the range weighs.
+    fn unit(&self) -> Size {
+        match self.index() {
+            _ if self.is_ordered_apart() => key_size(self.collection()),
+            Some(index) => entry_size(self.collection(), index),
+            None => record_size(self.collection()),
+        }
+    }
+
+    /// What is read after the range, each in a round of its own: claims and entries, then records.
+    fn fetched(&self) -> Vec<Size> {
+        let record = record_size(self.collection());
+        let apart = self.is_ordered_apart();
+        let Some(index) = self.index() else {
+            return if apart { vec![record] } else { Vec::new() };
+        };
+        let second = self.fetches(index);
+        // A claim alone says whose it is; another entry's key names its record.
+        let first = apart && (index.unique || !second);
+        let entry = first.then(|| entry_size(self.collection(), index));
+        entry.into_iter().chain(second.then_some(record)).collect()
+    }
+
+    fn fetches(&self, index: &Index) -> bool {
+        fetches(self.keyspace, self.store, self.pattern, self.collection(), index)
+    }
+
+    /// Whether entries may name records that have moved on, so that each is looked at.
+    fn is_verified(&self) -> bool {
+        self.index().is_some_and(|index| {
+            is_apart(self.store, self.collection(), index) && self.fetches(index)
+        })
+    }
+
+    /// Whether rows of the range may fall out, so that a page needs several reads.
+    fn loses_rows(&self) -> bool {
+        let dead =
+            self.index().is_none() && leaves_dead(self.keyspace, self.store, self.collection());
+        dead || self.is_verified() || self.collection().ttl.is_some()
+    }
+}
+
+fn whole_price(collection: &Collection, index: Option<&Index>) -> String {
+    let counters = index.is_none() && collection.content == Content::Counter;
+    let kind = if counters { "Hash" } else { "Set" };
+    let most = grouped(limits::REDIS_SET_ROWS_MAX);
+    format!("the whole {kind}, up to {most} members, is read and sorted")
+}
+
+/// The circle of a `near`: the most cells, the usual number, and the rows of one.
+pub(super) struct Circle {
+    /// Cells at most, anywhere.
+    pub cells: u64,
+    cells_usual: u64,
+    /// Rows of one cell at most.
+    pub cell_rows: u64,
+}
+
+impl Circle {
+    pub(super) fn of(pattern: &Pattern, index: &Index) -> Circle {
+        let radius = pattern.radius_max.unwrap_or(0.0);
+        let grid = Grid::of(&index.key);
+        Circle {
+            cells: grid.map_or(1, |grid| grid.cells_max(radius)),
+            cells_usual: grid.map_or(1, |grid| grid.cells_usual(radius)),
+            cell_rows: index.expect.rows_per_group.unwrap_or(limits::PAGE_ROWS_MAX),
+        }
+    }
+}
+
+/// Rows around a point, nearest first.
+pub(super) fn near(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    pattern: &Pattern,
+    target: &Target,
+) -> Answer {
+    let collection = &target.collection;
+    let Some(index) = &target.index else { return Answer::Native(Bounds::default()) };
+    let circle = Circle::of(pattern, index);
+    if circle.cells > limits::NEAR_CELLS_MAX {
+        return Answer::Refused(too_wide(pattern, index, circle.cells));
+    }
+    let large = too_large(store, collection, Some(index));
+    if let Some(refusal) = large.or_else(|| too_large(store, collection, None)) {
+        return Answer::Refused(refusal);
+    }
+    let whole = store.is_redis() && is_read_whole_on_redis(collection, Some(index));
+    let (cell_rows, trips) = match whole {
+        true => (limits::REDIS_SET_ROWS_MAX, 1),
+        false => (circle.cell_rows, circle.cell_rows.div_ceil(limits::PAGE_ROWS_MAX).max(1)),
+    };
+    let usual = circle.cells_usual.saturating_mul(circle.cell_rows);
+    let rows = Count::new(usual, circle.cells.saturating_mul(cell_rows));
+    let mut bounds = Bounds::default().trips(trips).read(rows, entry_size(collection, index));
+    if fetches(keyspace, store, pattern, collection, index) || !holds_point(index) {
+        let rows = Count::new(usual, circle.cells.saturating_mul(circle.cell_rows));
+        bounds = bounds.trips(1).read(rows, record_size(collection));
+    }
+    let price = format!(
+        "up to {} of up to {} are read, measured and sorted; usually {}",
+        counted(circle.cells, "cell"),
+        counted(cell_rows, "row"),
+        counted(circle.cells_usual, "cell"),
+    );
+    Answer::Assisted { price, bounds }
+}
+
+/// Whether entries keep the coordinates they are computed from.
+fn holds_point(index: &Index) -> bool {
+    let source = index.key.segments().find(|segment| segment.is_geographic());
+    let members = source.and_then(|segment| segment.source.as_ref()).map(|source| source.members());
+    let kept = |name: &&str| index.keep.iter().any(|field| field.value == **name);
+    members.is_some_and(|names| names.iter().all(kept))
+}
+
+fn too_wide(pattern: &Pattern, index: &Index, cells: u64) -> Refusal {
+    let radius = pattern.radius_max.unwrap_or(0.0);
+    let grid = Grid::of(&index.key);
+    let reason = format!(
+        "a circle of {radius} metres may touch {} of `{}`; {} are read at most",
+        counted(cells, "cell"),
+        index.name.value,
+        limits::NEAR_CELLS_MAX,
+    );
+    let coarser = grid.and_then(|grid| grid.coarser(radius, limits::NEAR_CELLS_MAX));
+    let nearer = grid.and_then(|grid| grid.radius_max(radius, limits::NEAR_CELLS_MAX));
+    let fixes = [
+        coarser.map(|grid| format!("index by larger cells: `{}`", grid.text())),
+        nearer.map(|radius| format!("lower `max_radius` to {radius}")),
+    ];
+    Refusal { code: 514, reason, fixes: fixes.into_iter().flatten().collect() }
+}

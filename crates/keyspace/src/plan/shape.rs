@@ -1,0 +1,224 @@
+//! The shape of rows on the stores, as far as costs depend on it: sizes, helper rows, what is read
+//! whole, and what grows too large.
+//!
+//! What the shapes look like is in `layout`; nothing here names a table or a key.
+
+use super::bounds::{Refusal, Size};
+use super::place::shares_place;
+use super::step::counted;
+use crate::model::{
+    Atomicity, Bucket, Collection, Content, Expect, Index, Keyspace, Mode, StoreKind, Ttl, Verb,
+    duration_text, limits,
+};
+
+const DAY: u64 = 86_400_000;
+
+/// The bytes of a record.
+pub(super) fn record_size(collection: &Collection) -> Size {
+    Size::new(collection.row_bytes_usual(), collection.row_bytes_max())
+}
+
+/// The bytes of a record's key alone: a bare key, a removal, a helper row.
+pub(super) fn key_size(collection: &Collection) -> Size {
+    let usual = collection.key.segments().map(|segment| segment.segment_type.bytes_usual()).sum();
+    Size::new(usual, limits::KEY_BYTES_MAX)
+}
+
+/// The bytes of an entry; a claim holds the key of its owner too.
+pub(super) fn entry_size(collection: &Collection, index: &Index) -> Size {
+    let key: u64 = index.key.segments().map(|segment| segment.segment_type.bytes_usual()).sum();
+    let kept = index.keep.iter().filter_map(|field| collection.member_type(&field.value));
+    let (mut usual, mut max) = (key, Some(0u64));
+    for kind in kept {
+        usual += kind.bytes_usual();
+        max = max.and_then(|sum| Some(sum + kind.bytes_max()? + 4));
+    }
+    let max = max.unwrap_or(limits::VALUE_BYTES_MAX).min(limits::VALUE_BYTES_MAX);
+    let owner = if index.unique { key_size(collection) } else { Size::default() };
+    Size::new(usual + owner.usual, limits::KEY_BYTES_MAX + max + owner.max)
+}
+
+/// Whether slices of a group are containers of their own on this store.
+pub(super) fn is_sliced(store: StoreKind, bucket: Option<&Bucket>) -> bool {
+    bucket.is_some() && (store.is_cql() || store.is_redis())
+}
+
+/// Whether the entries of an index lie where a commit of their record does not reach.
+pub(super) fn is_apart(store: StoreKind, collection: &Collection, index: &Index) -> bool {
+    match store.atomicity() {
+        Atomicity::WholeStore => false,
+        Atomicity::Group => store.is_cql() || !shares_place(collection, index),
+    }
+}
+
+/// Whether a group, or an index, is one Redis Set or Hash, which is read whole and has no order.
+pub fn is_read_whole_on_redis(collection: &Collection, index: Option<&Index>) -> bool {
+    let (expect, fits) = match index {
+        Some(index) => (&index.expect, index.keep.is_empty() && !index.unique),
+        None => (&collection.expect, is_container_on_redis(collection)),
+    };
+    let few = expect.rows_per_group.is_some_and(|rows| rows <= limits::REDIS_SET_ROWS_MAX);
+    fits && few
+}
+
+/// Whether all rows of a group are in one Redis key: bare keys and counters that never end.
+fn is_container_on_redis(collection: &Collection) -> bool {
+    matches!(collection.content, Content::Keys | Content::Counter)
+        && collection.ttl.is_none()
+        && !collection.key.is_whole_group()
+}
+
+/// Whether a group on Redis has an ordered set of its keys beside the rows.
+pub(super) fn has_order_on_redis(keyspace: &Keyspace, collection: &Collection) -> bool {
+    let listed = collection.history.is_some()
+        || keyspace.patterns_of(collection).any(|pattern| {
+            matches!(pattern.verb, Verb::List | Verb::Take)
+                && pattern.target.as_ref().is_some_and(|target| target.index.is_none())
+        });
+    // A sorted set of bare keys is its own order.
+    let ordered = collection.content == Content::Keys && is_container_on_redis(collection);
+    listed
+        && !collection.key.is_whole_group()
+        && !ordered
+        && !is_read_whole_on_redis(collection, None)
+}
+
+/// Whether an index on Redis has an ordered set beside entries that are keys of their own.
+pub(super) fn has_entry_order_on_redis(index: &Index) -> bool {
+    !index.key.is_whole_group() && (index.unique || !index.keep.is_empty())
+}
+
+/// Helper rows written with each record: the directory where one is added, and order, expiry and
+/// versions that have no place in it.
+pub(super) fn helper_rows(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    adds: bool,
+) -> u64 {
+    let sliced = u64::from(adds && is_sliced(store, collection.bucket.as_ref()));
+    if !store.is_redis() {
+        return sliced;
+    }
+    let order = has_order_on_redis(keyspace, collection);
+    let expiry = collection.ttl.is_some() && (order || !collection.indexes.is_empty());
+    let in_record = matches!(collection.content, Content::Fields(_));
+    let version = !in_record && keyspace.mode(collection) == Mode::Conditional;
+    sliced + u64::from(order) + u64::from(expiry) + u64::from(version)
+}
+
+/// Helper rows written with each entry that is added, and with each that is removed.
+pub(super) fn helper_entries(store: StoreKind, index: &Index) -> (u64, u64) {
+    let sliced = u64::from(is_sliced(store, index.bucket.as_ref()));
+    let order = u64::from(store.is_redis() && has_entry_order_on_redis(index));
+    (sliced + order, order)
+}
+
+/// Whether removed rows stay in their group for a while, marked dead, so that lists meet them.
+pub(super) fn leaves_dead(keyspace: &Keyspace, store: StoreKind, collection: &Collection) -> bool {
+    let removed = keyspace.patterns_of(collection).any(|pattern| pattern.verb == Verb::Delete);
+    store.is_cql()
+        && !keyspace.mode(collection).is_unconditional()
+        && (removed || !collection.indexes.is_empty())
+}
+
+/// Why a store cannot hold what is expected of a collection or of one of its indexes.
+pub(super) fn too_large(
+    store: StoreKind,
+    collection: &Collection,
+    index: Option<&Index>,
+) -> Option<Refusal> {
+    if store == StoreKind::Files {
+        return too_many_files(collection);
+    }
+    if !store.is_cql() {
+        return None;
+    }
+    let name = index.map_or(&collection.name.value, |index| &index.name.value);
+    let (expect, bucket, bytes) = match index {
+        Some(index) => {
+            let bytes = index.expect.row_bytes.unwrap_or(entry_size(collection, index).usual);
+            (&index.expect, &index.bucket, bytes)
+        }
+        None => (&collection.expect, &collection.bucket, collection.row_bytes_usual()),
+    };
+    let rows = rows_together(expect, bucket.as_ref(), collection.ttl.as_ref())?;
+    let together = rows.saturating_mul(bytes);
+    if together <= limits::CASSANDRA_PARTITION_BYTES_MAX {
+        return None;
+    }
+    let unit = if bucket.is_some() { "slice" } else { "group" };
+    let reason = format!(
+        "a {unit} of `{name}` is expected to hold {} of {bytes} bytes, {} MB in one partition; \
+         reads degrade past {} MB",
+        counted(rows, "row"),
+        together / 1_000_000,
+        limits::CASSANDRA_PARTITION_BYTES_MAX / 1_000_000,
+    );
+    Some(Refusal { code: 113, reason, fixes: partition_fixes(expect, bucket.as_ref(), bytes) })
+}
+
+fn partition_fixes(expect: &Expect, bucket: Option<&Bucket>, bytes: u64) -> Vec<String> {
+    let fitting = limits::CASSANDRA_PARTITION_BYTES_MAX / bytes.max(1);
+    let slice = expect.rows_per_day.map(|rows| (fitting.saturating_mul(DAY) / rows.max(1)).max(1));
+    let unit = |length: u64| match length {
+        DAY.. => length / DAY * DAY,
+        3_600_000..DAY => length / 3_600_000 * 3_600_000,
+        _ => length,
+    };
+    let by = bucket.map_or("…", |bucket| bucket.by.as_str());
+    let sliced = match slice {
+        Some(length) => {
+            let every = duration_text(i64::try_from(unit(length)).unwrap_or(i64::MAX));
+            format!("cut the group in slices: `bucket = {{ by = \"{by}\", every = \"{every}\" }}`")
+        }
+        None => "cut the group in slices by time with `bucket`, and say `expect.rows_per_day`"
+            .to_string(),
+    };
+    vec![sliced, "put one more segment before the bar, so that groups are smaller".to_string()]
+}
+
+/// The rows that lie together in one group or slice, where the file says enough.
+fn rows_together(expect: &Expect, bucket: Option<&Bucket>, ttl: Option<&Ttl>) -> Option<u64> {
+    let within = |length: u64| {
+        let rows = u128::from(expect.rows_per_day?) * u128::from(length) / u128::from(DAY);
+        Some(u64::try_from(rows).unwrap_or(u64::MAX))
+    };
+    let kept = match ttl {
+        Some(Ttl::After(length)) => within(*length),
+        _ => None,
+    };
+    let sliced = bucket.and_then(|bucket| within(bucket.every));
+    let grouped = if bucket.is_some() && sliced.is_none() { None } else { expect.rows_per_group };
+    [kept, sliced, grouped].into_iter().flatten().min()
+}
+
+fn too_many_files(collection: &Collection) -> Option<Refusal> {
+    let rows = rows_together(&collection.expect, None, collection.ttl.as_ref())?;
+    if rows <= limits::FILES_RECORDS_MAX {
+        return None;
+    }
+    let reason = format!(
+        "one group of `{}` is expected to hold {}; a tree of files keeps order and indexes in \
+         memory and holds {} at most",
+        collection.name.value,
+        counted(rows, "record"),
+        counted(limits::FILES_RECORDS_MAX, "record"),
+    );
+    let fixes = vec![
+        "keep this keyspace on another store: engine, sqlite".to_string(),
+        "let rows end with `ttl`".to_string(),
+    ];
+    Some(Refusal { code: 116, reason, fixes })
+}
+
+/// Whether a record must be read although an entry holds all that is asked for: its owner or
+/// tenant is a field the entry lacks.
+pub(super) fn hides_owner(collection: &Collection, index: &Index) -> bool {
+    let owners = [&collection.owner, &collection.tenant];
+    owners.into_iter().flatten().any(|owner| {
+        owner.is_field
+            && index.key.segment(&owner.name).is_none()
+            && !index.keep.iter().any(|field| field.value == owner.name)
+    })
+}

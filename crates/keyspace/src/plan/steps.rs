@@ -1,0 +1,217 @@
+//! The steps of a pattern, the same on every store.
+
+use super::atomic;
+use super::effect::Effect;
+use super::history::ROWS_PER_CALL;
+use super::place::order_given;
+use super::read::Circle;
+use super::step::{Change, Step};
+use crate::model::{Allow, Keyspace, Member, Pattern, StepAction, Target, Verb, limits};
+
+/// What is done, in order.
+pub(super) fn steps(keyspace: &Keyspace, pattern: &Pattern) -> Vec<Step> {
+    let builder = Builder { keyspace, pattern };
+    let mut steps: Vec<Step> =
+        members(pattern).into_iter().map(|member| builder.admit(member)).collect();
+    match (&pattern.target, pattern.verb) {
+        (_, Verb::Atomic) => builder.atomic(&mut steps),
+        (None, _) => {}
+        (Some(target), Verb::Get) => builder.get(target, &mut steps),
+        (Some(target), Verb::List | Verb::Load) => builder.list(target, &mut steps),
+        (Some(target), Verb::Near) => builder.near(target, &mut steps),
+        (Some(target), Verb::Take) => builder.take(target, &mut steps),
+        (Some(target), verb) if verb.is_history() => builder.history(target, &mut steps),
+        (Some(_), _) => builder.write(&mut steps),
+    }
+    steps
+}
+
+/// Every membership a caller must have: the pattern's own and those of its steps.
+pub(super) fn members(pattern: &Pattern) -> Vec<&Member> {
+    let of_steps = pattern.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Run(run) => Some(&run.allow),
+        StepAction::Check { .. } => None,
+    });
+    let mut members = Vec::new();
+    for allow in std::iter::once(&pattern.allow).chain(of_steps) {
+        if let Allow::Member(member) = allow
+            && !members.contains(&member)
+        {
+            members.push(member);
+        }
+    }
+    members
+}
+
+struct Builder<'a> {
+    keyspace: &'a Keyspace,
+    pattern: &'a Pattern,
+}
+
+impl Builder<'_> {
+    fn admit(&self, member: &Member) -> Step {
+        let collection = self.keyspace.collection(&member.collection);
+        let key = collection.map(|found| found.key.template(self.keyspace.separator));
+        Step::Admit {
+            collection: member.collection.clone(),
+            key: key.unwrap_or_default(),
+            condition: member.condition.as_ref().map(|condition| condition.to_string()),
+        }
+    }
+
+    fn key(&self, target: &Target) -> String {
+        target.key().template(self.keyspace.separator)
+    }
+
+    fn fetch(&self, target: &Target, rows: u64) -> Step {
+        Step::Fetch {
+            collection: target.collection.name.value.clone(),
+            key: target.collection.key.template(self.keyspace.separator),
+            rows,
+        }
+    }
+
+    fn get(&self, target: &Target, steps: &mut Vec<Step>) {
+        let rows = self.pattern.many.unwrap_or(1);
+        steps.push(Step::Point { target: target.text(), key: self.key(target), rows });
+        if target.index.is_some() && !self.pattern.is_covered() {
+            steps.push(self.fetch(target, rows));
+        }
+        self.owned(self.pattern, steps);
+    }
+
+    fn range(&self, target: &Target, rows: u64) -> Step {
+        let order = order_given(target.key(), &self.pattern.by).map(|segment| {
+            let direction = if segment.descending { " desc" } else { "" };
+            format!("{}{direction}", segment.name)
+        });
+        let by = self.pattern.by.clone();
+        Step::Range { target: target.text(), key: self.key(target), by, order, rows }
+    }
+
+    fn list(&self, target: &Target, steps: &mut Vec<Step>) {
+        let page = self.pattern.page.unwrap_or(limits::PAGE_ROWS_MAX);
+        // One more than is answered says whether there is a next page.
+        steps.push(self.range(target, page.saturating_add(1)));
+        if target.index.is_some() && !self.pattern.is_covered() {
+            steps.push(self.fetch(target, page));
+        }
+    }
+
+    fn near(&self, target: &Target, steps: &mut Vec<Step>) {
+        let Some(index) = &target.index else { return };
+        let circle = Circle::of(self.pattern, index);
+        steps.push(Step::Cover {
+            target: target.text(),
+            key: self.key(target),
+            cells: circle.cells,
+            cell_rows: circle.cell_rows,
+        });
+        if !self.pattern.is_covered() {
+            steps.push(self.fetch(target, circle.cells.saturating_mul(circle.cell_rows)));
+        }
+        steps.push(Step::Nearest { rows: self.pattern.page.unwrap_or(limits::PAGE_ROWS_MAX) });
+    }
+
+    fn take(&self, target: &Target, steps: &mut Vec<Step>) {
+        steps.push(self.range(target, limits::TAKE_CANDIDATES_MAX));
+        if target.index.is_some() {
+            steps.push(self.fetch(target, limits::TAKE_CANDIDATES_MAX));
+        }
+        self.judge(self.pattern, steps);
+        self.commit(Effect::of(self.keyspace, self.pattern).iter(), steps);
+    }
+
+    fn judge(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
+        self.owned(pattern, steps);
+        if let Some(condition) = &pattern.condition {
+            steps.push(Step::Judge { condition: condition.to_string() });
+        }
+    }
+
+    /// Owners and tenants that are fields are compared with the caller.
+    fn owned(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
+        let Some(target) = &pattern.target else { return };
+        if pattern.verb == Verb::Insert || matches!(pattern.allow, Allow::Role(_)) {
+            return;
+        }
+        let read_by_others = pattern.verb.is_read() && pattern.allow != Allow::Owner;
+        let collection = &target.collection;
+        let owner = collection.owner.as_ref().filter(|_| !read_by_others);
+        for field in owner.into_iter().chain(&collection.tenant).filter(|owner| owner.is_field) {
+            let condition = format!("{} is the caller's", field.name);
+            let step = Step::Judge { condition };
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+
+    /// Reads what an effect must know.
+    fn known(&self, effect: &Effect, steps: &mut Vec<Step>) {
+        let separator = self.keyspace.separator;
+        if let Some(index) = &effect.through {
+            let target = format!("{}.{}", effect.collection.name.value, index.name.value);
+            let key = index.key.template(separator);
+            steps.push(Step::Point { target, key, rows: effect.rows });
+        }
+        if effect.reads_old {
+            let target = effect.collection.name.value.clone();
+            let key = effect.collection.key.template(separator);
+            let step = Step::Point { target, key, rows: effect.rows };
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+
+    fn commit<'e>(&self, effects: impl Iterator<Item = &'e Effect>, steps: &mut Vec<Step>) {
+        let changes: Vec<Change> =
+            effects.map(|effect| effect.change(self.keyspace.separator)).collect();
+        steps.push(Step::Commit { changes });
+    }
+
+    fn write(&self, steps: &mut Vec<Step>) {
+        let effect = Effect::of(self.keyspace, self.pattern);
+        if let Some(effect) = &effect {
+            self.known(effect, steps);
+        }
+        self.judge(self.pattern, steps);
+        self.commit(effect.iter(), steps);
+    }
+
+    fn atomic(&self, steps: &mut Vec<Step>) {
+        let effects = atomic::effects(self.keyspace, self.pattern);
+        for (effect, _) in &effects {
+            self.known(effect, steps);
+        }
+        for step in &self.pattern.steps {
+            match &step.action {
+                StepAction::Run(run) => self.judge(run, steps),
+                StepAction::Check { condition: Some(condition), .. } => {
+                    let condition = format!("{condition} ({})", step.name);
+                    steps.push(Step::Judge { condition });
+                }
+                StepAction::Check { condition: None, .. } => {
+                    let condition = format!("{} is there", step.name);
+                    steps.push(Step::Judge { condition });
+                }
+            }
+        }
+        self.commit(effects.iter().map(|(effect, _)| effect), steps);
+    }
+
+    fn history(&self, target: &Target, steps: &mut Vec<Step>) {
+        let collection = target.collection.name.value.clone();
+        let removes = matches!(self.pattern.verb, Verb::Compact | Verb::Collect);
+        if removes {
+            steps.push(self.range(target, ROWS_PER_CALL));
+        }
+        if self.pattern.verb != Verb::Collect {
+            self.commit(Effect::of(self.keyspace, self.pattern).iter(), steps);
+        }
+        if removes {
+            steps.push(Step::Remove { collection, rows: ROWS_PER_CALL });
+        }
+    }
+}

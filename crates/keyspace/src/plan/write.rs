@@ -1,0 +1,286 @@
+//! What changes cost on every store.
+//!
+//! ```text
+//! whole store   read what must be known ─▶ one commit: records, entries, claims
+//! one group     read the version ─▶ claim, one by one ─▶ enter ─▶ compare and set ─▶ clean up
+//! plain rows    one logged batch on Cassandra; enter ─▶ write ─▶ clean up on Redis Cluster
+//! ```
+//!
+//! An attempt that meets a claim in other hands ends there: it spends what is left of its round
+//! trips on the owner (look, then fence or take over), and the next attempt begins. So a contended
+//! claim costs attempts, never a longer one.
+
+use super::bounds::{Answer, Bounds, Count, Refusal, Size};
+use super::effect::{Effect, Entries};
+use super::shape::{
+    entry_size, helper_entries, helper_rows, is_apart, is_sliced, key_size, record_size, too_large,
+};
+use super::step::{counted, grouped};
+use crate::model::{Atomicity, Keyspace, StoreKind, Verb, limits};
+
+/// Entries a record usually has in an index with `each`.
+const EACH_ENTRIES_USUAL: u64 = 4;
+
+/// What one commit of these effects costs, after `read_rounds` waits for what must be known.
+pub(super) fn answer(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    effects: &[Effect],
+    read_rounds: u64,
+) -> Answer {
+    if let Some(refusal) = refusal(store, effects) {
+        return Answer::Refused(refusal);
+    }
+    let work = Work { keyspace, store, effects, read_rounds };
+    match store.atomicity() {
+        Atomicity::WholeStore => work.whole_store(),
+        Atomicity::Group if work.is_unconditional() => work.plain(),
+        Atomicity::Group => work.compared_and_set(),
+    }
+}
+
+/// The waits for what a single change must know first.
+pub(super) fn read_rounds(effect: &Effect) -> u64 {
+    u64::from(effect.through.is_some()) + u64::from(effect.reads_old)
+}
+
+/// The waits of one commit that has read nothing yet.
+pub(super) fn commit_trips(store: StoreKind) -> u64 {
+    // Locks and versions go one way, writes and the commit another.
+    if store == StoreKind::Postgres { 2 } else { 1 }
+}
+
+/// Why a store cannot take these effects, if it cannot.
+fn refusal(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
+    let large = effects.iter().find_map(|effect| {
+        let indexes = effect.entries.iter().map(|entries| Some(entries.index.as_ref()));
+        let mut places = std::iter::once(None).chain(indexes);
+        places.find_map(|index| too_large(store, &effect.collection, index))
+    });
+    large.or_else(|| too_many_writes(effects)).or_else(|| too_many_bytes(store, effects))
+}
+
+fn writes_of(effect: &Effect) -> u64 {
+    let entries: u64 = effect.entries.iter().map(|entries| entries.added + entries.removed).sum();
+    u64::from(effect.verb.is_some()) + entries
+}
+
+/// Records and entries that all effects write or remove.
+fn statements(effects: &[Effect]) -> u64 {
+    let writes = effects.iter().map(|effect| effect.rows.saturating_mul(writes_of(effect)));
+    writes.fold(0, u64::saturating_add)
+}
+
+fn too_many_writes(effects: &[Effect]) -> Option<Refusal> {
+    let writes = |effect: &Effect| effect.rows.saturating_mul(writes_of(effect));
+    let all = statements(effects);
+    if all <= limits::BATCH_WRITES_MAX {
+        return None;
+    }
+    let largest = effects.iter().max_by_key(|effect| writes(effect))?;
+    let name = &largest.collection.name.value;
+    let reason = format!(
+        "one call may write {} and index entries, most of them of `{name}`; a batch holds {}",
+        counted(all, "record"),
+        grouped(limits::BATCH_WRITES_MAX),
+    );
+    let others = all - writes(largest);
+    let fitting = limits::BATCH_WRITES_MAX.saturating_sub(others) / writes_of(largest).max(1);
+    let fewer = match (largest.rows, fitting) {
+        (2.., 1..) => format!("lower `many` to {fitting}"),
+        _ => format!("index `{name}` by fewer lists"),
+    };
+    let split = "split the change into several patterns".to_string();
+    Some(Refusal { code: 111, reason, fixes: vec![fewer, split] })
+}
+
+/// A logged batch that would be refused as a rule, not only at the limits.
+fn too_many_bytes(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
+    let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
+    let statements = statements(effects);
+    if !store.is_cql() || !plain || statements < 2 {
+        return None;
+    }
+    let bytes = effects.iter().fold(Bounds::default(), written).bytes_written_usual;
+    if bytes <= limits::CASSANDRA_BATCH_BYTES_MAX {
+        return None;
+    }
+    let reason = format!(
+        "a usual call writes {} KiB in one batch; servers refuse batches over {} KiB",
+        bytes >> 10,
+        limits::CASSANDRA_BATCH_BYTES_MAX >> 10,
+    );
+    let fixes = vec![
+        "lower `many`".to_string(),
+        "keep large content in a collection of its own, without indexes".to_string(),
+    ];
+    Some(Refusal { code: 111, reason, fixes })
+}
+
+/// Records, entries and claims of one effect.
+fn written(bounds: Bounds, effect: &Effect) -> Bounds {
+    let Some(verb) = effect.verb else { return bounds };
+    let size = match verb {
+        Verb::Delete => key_size(&effect.collection),
+        _ => record_size(&effect.collection),
+    };
+    let bounds = bounds.write(Count::exactly(effect.rows), size);
+    effect.entries.iter().fold(bounds, |bounds, entries| {
+        let size = entry_size(&effect.collection, &entries.index);
+        let gone = Size::new(size.usual, limits::KEY_BYTES_MAX);
+        let count = |most: u64| Count::new(EACH_ENTRIES_USUAL, most).times(effect.rows);
+        bounds.write(count(entries.added), size).write(count(entries.removed), gone)
+    })
+}
+
+struct Work<'a> {
+    keyspace: &'a Keyspace,
+    store: StoreKind,
+    effects: &'a [Effect],
+    read_rounds: u64,
+}
+
+impl Work<'_> {
+    fn is_unconditional(&self) -> bool {
+        self.effects.iter().all(|effect| effect.mode.is_unconditional())
+    }
+
+    /// The entries that lie where the commit does not reach, each with its effect.
+    fn apart(&self) -> impl Iterator<Item = (&Effect, &Entries)> {
+        let pairs = self
+            .effects
+            .iter()
+            .flat_map(|effect| effect.entries.iter().map(move |entries| (effect, entries)));
+        pairs.filter(|(effect, entries)| is_apart(self.store, &effect.collection, &entries.index))
+    }
+
+    /// Claims gained or lost by all rows, one by one.
+    fn claims(&self, number: impl Fn(&Entries) -> u64) -> u64 {
+        let unique = self.apart().filter(|(_, entries)| entries.index.unique);
+        unique.map(|(effect, entries)| effect.rows.saturating_mul(number(entries))).sum()
+    }
+
+    /// Whether a directory of slices must know of a slice before anything is in it.
+    fn is_sliced(&self) -> bool {
+        self.effects.iter().any(|effect| {
+            let buckets = effect.entries.iter().filter(|entries| entries.added > 0);
+            let buckets = buckets.map(|entries| entries.index.bucket.as_ref());
+            let adds = effect.verb.is_some_and(|verb| verb != Verb::Delete);
+            let own = effect.collection.bucket.as_ref().filter(|_| adds);
+            std::iter::once(own).chain(buckets).any(|bucket| is_sliced(self.store, bucket))
+        })
+    }
+
+    /// Rows read and written, without any waits.
+    fn rows(&self, needs_version: impl Fn(&Effect) -> bool) -> Bounds {
+        let mut bounds = self.effects.iter().fold(Bounds::default(), written);
+        for effect in self.effects {
+            let rows = Count::exactly(effect.rows);
+            if let Some(index) = &effect.through {
+                bounds = bounds.read(rows, entry_size(&effect.collection, index));
+            }
+            if effect.reads_old || needs_version(effect) {
+                bounds = bounds.read(rows, record_size(&effect.collection));
+            }
+            if effect.verb.is_none() {
+                continue;
+            }
+            let adds = effect.verb != Some(Verb::Delete);
+            let mut helpers = helper_rows(self.keyspace, self.store, &effect.collection, adds);
+            for entries in &effect.entries {
+                let (added, removed) = helper_entries(self.store, &entries.index);
+                helpers += added * entries.added + removed * entries.removed;
+            }
+            let helpers = Count::exactly(helpers).times(effect.rows);
+            bounds = bounds.write(helpers, key_size(&effect.collection));
+        }
+        bounds
+    }
+
+    fn whole_store(&self) -> Answer {
+        let bounds = self.rows(|_| false).capped_at(limits::BATCH_BYTES_MAX);
+        let trips = match self.store {
+            // What must be known is read under the locks, in the commit's first exchange.
+            StoreKind::Postgres => self.read_rounds.max(1) + 1,
+            _ => self.read_rounds + 1,
+        };
+        let bounds = bounds.trips(trips);
+        let reads = self.effects.iter().any(|effect| effect.reads_old);
+        Answer::Native(if reads { bounds.contended() } else { bounds })
+    }
+
+    /// Rows without versions: nothing can be lost to another writer.
+    fn plain(&self) -> Answer {
+        let bounds = self.rows(|_| false).trips(self.read_rounds + 1);
+        let statements = statements(self.effects);
+        if self.store.is_cql() {
+            let cap = if statements > 1 {
+                limits::CASSANDRA_BATCH_BYTES_MAX
+            } else {
+                limits::BATCH_BYTES_MAX
+            };
+            let directory = u64::from(self.is_sliced());
+            return Answer::Native(bounds.capped_at(cap).trips(directory));
+        }
+        let added = self.apart().any(|(_, entries)| entries.added > 0);
+        let removed = self.apart().any(|(_, entries)| entries.removed > 0);
+        let bounds = bounds.trips(u64::from(added) + u64::from(removed));
+        let price = (added || removed).then(|| self.apart_price());
+        Answer::priced(price.into_iter().collect(), bounds)
+    }
+
+    /// Rows with versions: entries and claims elsewhere first, then the row, then what it left.
+    fn compared_and_set(&self) -> Answer {
+        let cql = self.store.is_cql();
+        let apart = self.apart().next().is_some();
+        let needs = |effect: &Effect| (cql || apart) && !effect.version_known;
+        let reads = self.effects.iter().any(needs);
+        let read_rounds = match reads {
+            true => self.read_rounds.max(1),
+            false => self.read_rounds,
+        };
+        let gained = self.claims(|entries| entries.added);
+        let lost = self.claims(|entries| entries.removed);
+        let enters = self.apart().any(|(_, entries)| !entries.index.unique && entries.added > 0);
+        let directory = cql && self.is_sliced();
+        let trips =
+            read_rounds + u64::from(directory) + gained + u64::from(enters) + 1 + u64::from(apart);
+        let mut bounds = self.rows(needs).trips(trips);
+        // Whatever was read or claimed may change before the row does.
+        if gained > 0 || reads || self.effects.iter().any(|effect| effect.reads_old) {
+            bounds = bounds.contended();
+        }
+        let mut prices = Vec::new();
+        if cql {
+            // A failed attempt gives its claims back, a successful one those of the old row.
+            bounds.transactions = 1 + gained + gained.max(lost);
+            prices.push(self.transaction_price(bounds.transactions));
+        }
+        if apart {
+            prices.push(self.apart_price());
+        }
+        Answer::priced(prices, bounds)
+    }
+
+    fn transaction_price(&self, transactions: u64) -> String {
+        let number = match transactions {
+            1 => "1 lightweight transaction".to_string(),
+            _ => format!("up to {transactions} lightweight transactions"),
+        };
+        let each = if transactions > 1 { " each" } else { "" };
+        match self.store {
+            StoreKind::Scylla => format!("{number}, with tablets on releases after 2025.3 only"),
+            _ => format!("{number}, 4 message rounds{each} with Paxos v1, 2 with v2"),
+        }
+    }
+
+    fn apart_price(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for (_, entries) in self.apart() {
+            if !names.contains(&entries.index.name.value.as_str()) {
+                names.push(&entries.index.name.value);
+            }
+        }
+        format!("entries of {} are written before the row and removed after it", names.join(", "))
+    }
+}
