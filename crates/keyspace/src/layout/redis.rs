@@ -40,6 +40,8 @@ pub const GRACE_MILLISECONDS: u64 = 3_600_000;
 pub const VERSION: &str = "~v";
 /// The field of a Hash, and the beginning of a sorted set's name, with instants of expiry.
 pub const EXPIRY: &str = "~x";
+/// The name of the part that stands for a time slice.
+pub const SLICE: &str = "slice";
 /// Begins the name of the directory of time slices.
 pub const SLICES: &str = "~b";
 /// Begins the name of an order whose group has something else under its own name.
@@ -173,8 +175,7 @@ pub struct Container {
 }
 
 /// Every container of a keyspace, in file order: the rows of a collection, its helpers, then each
-/// index with its own. Two may have names alike only if both are shared ([`Role::is_shared`]); a
-/// slice ([`Container::slice`]) is written as no value of a time type is.
+/// index with its own. Two may have names alike only if both are shared ([`Role::is_shared`]).
 pub fn containers(keyspace: &Keyspace) -> Vec<Container> {
     let mut found = Vec::new();
     for collection in &keyspace.collections {

@@ -6,7 +6,7 @@
 use super::super::{body_name, example, sortable, uses};
 use super::print::Page;
 use super::{
-    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SliceForm,
+    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SLICE, SliceForm,
     extra_fields, shared_parts,
 };
 use crate::key::{Value, encode};
@@ -23,7 +23,7 @@ impl Page<'_> {
         held: &Container,
     ) -> Vec<String> {
         let raw = self.name(held, &|segment| match held.slice {
-            Some(form) if segment.name == "slice" => slice_text(form, self.slice_start(held)),
+            Some(form) if segment.name == SLICE => slice_text(form, self.slice_start(held)),
             _ => example::part_text(self.keyspace, &Part::Segment(segment.clone())),
         });
         let name = quote(raw.as_bytes());

@@ -5,7 +5,8 @@
 
 use super::super::{Serves, sortable, uses};
 use super::{
-    Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICES, SliceForm, VERSION,
+    Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICE, SLICES, SliceForm,
+    VERSION,
 };
 use crate::model::limits::REDIS_SET_ROWS_MAX;
 use crate::model::{
@@ -151,7 +152,7 @@ impl Make<'_> {
             parts = prefixed(ORDER, &named);
         }
         let slice = self.bucket.map(|bucket| self.slice_form(bucket));
-        parts.extend(slice.map(slice_part));
+        parts.extend(slice.map(|_| slice_part()));
         let member = Some(self.member_form(redis_type));
         found.push(Container { slice, member, ..self.container(parts, role, redis_type) });
         if slice.is_some() {
@@ -223,13 +224,12 @@ fn prefixed(prefix: &str, parts: &[Part]) -> Vec<Part> {
     std::iter::once(Part::Literal(prefix.to_string())).chain(parts.iter().cloned()).collect()
 }
 
-/// The last part of a slice's name. Its type is one no other part in its place has, or would be
-/// written differently.
-fn slice_part(form: SliceForm) -> Part {
-    let segment_type = if form == SliceForm::Day { Type::Date } else { Type::Timestamp };
+/// The last part of a slice's name. Its type is one that no key has: of what can stand in its
+/// place, only free text could be written like it.
+fn slice_part() -> Part {
     Part::Segment(Segment {
-        name: "slice".to_string(),
-        segment_type,
+        name: SLICE.to_string(),
+        segment_type: Type::Duration,
         descending: false,
         default: None,
         source: None,
