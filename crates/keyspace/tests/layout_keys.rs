@@ -109,6 +109,42 @@ fn slices_never_have_the_name_of_a_row() {
     assert_eq!(messages.slice, Some(SliceForm::Day));
 }
 
+/// The templates that could be one key, according to the checker.
+fn collisions(collections: &str) -> usize {
+    let text = format!("[keyspace]\nname = \"t\"\n{collections}");
+    keyspace::read(&text).diagnostics.iter().filter(|problem| problem.code.number == 102).count()
+}
+
+#[test]
+fn the_checker_knows_every_container() {
+    let listed = r#"
+        [collection.notes]
+        key = "user:{user_id: text}:notes | {note_id: text}"
+        value = "text"
+        [pattern.notes_of]
+        list = "notes"
+        page = 10
+    "#;
+    let beside = r#"
+        [collection.all_notes]
+        key = "user:{user_id: text}:notes"
+        value = "text"
+        [pattern.all]
+        get = "all_notes"
+    "#;
+    let sliced = r#"
+        [collection.log]
+        key = "log:{log_id: text} | {at: timestamp}"
+        value = "text"
+        bucket = { by = "at", every = "1h" }
+        [pattern.log_of]
+        list = "log"
+        page = 10
+    "#;
+    assert_eq!(collisions(&format!("{listed}{beside}")), 1);
+    assert_eq!(collisions(listed) + collisions(beside) + collisions(sliced), 0);
+}
+
 #[test]
 fn orders_give_way_to_what_has_the_groups_own_name() {
     let keyspace = read("shapes");
