@@ -16,6 +16,7 @@ pub mod layout;
 pub mod model;
 pub mod parse;
 pub mod plan;
+pub mod schema;
 pub mod source;
 
 pub use check::{Reading, read, read_for};

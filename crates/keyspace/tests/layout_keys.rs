@@ -158,7 +158,7 @@ fn orders_give_way_to_what_has_the_groups_own_name() {
     assert_eq!(attachments.member, Some(MemberForm::Encoded));
     let ledger = read("ledger");
     assert_eq!(name(&container(&ledger, "orders", Role::Order)), "shop:{shop_id}:order");
-    assert_eq!(name(&container(&ledger, "lines", Role::Order)), "~k:shop:{shop_id}:order:line");
+    assert_eq!(name(&container(&ledger, "lines", Role::Order)), "shop:{shop_id}:order:line");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn mode(keyspace: &Keyspace, collection: &Collection) -> String {
         _ => None,
     };
     let mode = words::capital(&mode.to_string());
-    why.map(|why| format!("{mode}: {}", escape::cell(&why))).unwrap_or(mode)
+    why.map(|why| format!("{mode}: {}", escape::cell(why))).unwrap_or(mode)
 }
 
 fn ends(collection: &Collection) -> String {

@@ -184,6 +184,7 @@ pub(super) fn keyspace() -> Keyspace {
         stores: Vec::new(),
         collections: vec![users, messages],
         patterns,
+        reasons: Default::default(),
         deferred: vec![Deferred {
             id: named("AP-D1"),
             about: "Search | rank".to_string(),

@@ -25,7 +25,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use command::slice_text;
-pub use decide::{extra_fields, has_entries, shared_parts};
+pub use decide::{extra_fields, has_entries, member_parts};
 pub use print::print;
 
 /// Names the keyspace a database belongs to; another keyspace is refused.
@@ -116,8 +116,7 @@ impl Role {
 /// How a member of a Set or sorted set, or a field of a Hash of counters, is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberForm {
-    /// The text form of what follows the container's name in the key. A field that is one segment
-    /// is its raw text.
+    /// The text form of the segments after the bar. A field that is one segment is its raw text.
     Text,
     /// Sortable text, joined by the separator, the last part raw.
     Sortable {

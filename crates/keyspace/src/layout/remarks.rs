@@ -73,7 +73,9 @@ pub fn entries_remarks(keyspace: &Keyspace, collection: &Collection, index: &Ind
 fn mode_words(keyspace: &Keyspace, collection: &Collection) -> String {
     let mode = keyspace.mode(collection);
     let why = match (mode, &collection.content) {
-        (Mode::Conditional, _) => keyspace.why_conditional(collection).unwrap_or_default(),
+        (Mode::Conditional, _) => {
+            keyspace.why_conditional(collection).unwrap_or_default().to_string()
+        }
         (Mode::Window, Content::Window { limit: Some(limit), per: Some(per) }) => {
             let per = duration_text(i64::try_from(*per).unwrap_or(i64::MAX));
             format!("at most {limit} in {per}")

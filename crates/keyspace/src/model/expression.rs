@@ -259,24 +259,65 @@ impl fmt::Display for Expression {
             ExpressionKind::Member(name) => formatter.write_str(name),
             ExpressionKind::Argument(name) => write!(formatter, "${name}"),
             ExpressionKind::StepMember(step, name) => write!(formatter, "{step}.{name}"),
-            ExpressionKind::Unary(UnaryOperator::Minus, operand) => write!(formatter, "-{operand}"),
+            ExpressionKind::Unary(UnaryOperator::Minus, operand) => {
+                write!(formatter, "-{}", inner(operand, UNARY))
+            }
             ExpressionKind::Unary(UnaryOperator::Not, operand) => {
-                write!(formatter, "not ({operand})")
+                write!(formatter, "not {}", inner(operand, NOT))
             }
             ExpressionKind::Binary(operator, left, right) => {
+                let own = operator.strength();
+                // `a - (b - c)` and `(a < b) = c`: the right side binds tighter, and so do both
+                // sides of a comparison.
+                let left_needs = if operator.is_comparison() { own + 1 } else { own };
+                let (left, right) = (inner(left, left_needs), inner(right, own + 1));
                 write!(formatter, "{left} {} {right}", operator.symbol())
             }
             ExpressionKind::In(operand, items) => {
-                write!(formatter, "{operand} in ({})", join(items))
+                write!(formatter, "{} in ({})", inner(operand, SUM), join(items))
             }
-            ExpressionKind::IsNull(operand, false) => write!(formatter, "{operand} is null"),
-            ExpressionKind::IsNull(operand, true) => write!(formatter, "{operand} is not null"),
+            ExpressionKind::IsNull(operand, negated) => {
+                let test = if *negated { "is not null" } else { "is null" };
+                write!(formatter, "{} {test}", inner(operand, SUM))
+            }
             ExpressionKind::Call(function, arguments) => {
                 write!(formatter, "{}({})", function.name(), join(arguments))
             }
             ExpressionKind::Broken => formatter.write_str("?"),
         }
     }
+}
+
+/// How tightly forms bind, from `or` to a name.
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const COMPARISON: u8 = 4;
+const SUM: u8 = 5;
+const UNARY: u8 = 6;
+const NAME: u8 = 7;
+
+impl BinaryOperator {
+    fn strength(self) -> u8 {
+        match self {
+            BinaryOperator::Or => OR,
+            BinaryOperator::And => AND,
+            BinaryOperator::Add | BinaryOperator::Subtract => SUM,
+            _ => COMPARISON,
+        }
+    }
+}
+
+/// An operand, in parentheses where it binds less tightly than its place needs.
+fn inner(operand: &Expression, needs: u8) -> String {
+    let strength = match &operand.kind {
+        ExpressionKind::Binary(operator, _, _) => operator.strength(),
+        ExpressionKind::Unary(UnaryOperator::Not, _) => NOT,
+        ExpressionKind::Unary(UnaryOperator::Minus, _) => UNARY,
+        ExpressionKind::In(..) | ExpressionKind::IsNull(..) => COMPARISON,
+        _ => NAME,
+    };
+    if strength < needs { format!("({operand})") } else { operand.to_string() }
 }
 
 fn join(items: &[Expression]) -> String {
@@ -293,4 +334,32 @@ pub fn duration_text(milliseconds: i64) -> String {
         }
     }
     format!("{milliseconds}ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse::{SourceString, read_expression};
+    use crate::source::Span;
+
+    #[test]
+    fn printing_keeps_the_meaning() {
+        for text in [
+            "(a or b) and c",
+            "a or b and c",
+            "not (a and b)",
+            "not a = b",
+            "a - (b - c)",
+            "a - b - c",
+            "-(a + b)",
+            "a + b in (1, 2)",
+            "(a or b) is null",
+            "lower(a) = 'x''y' and b >= now - 10m",
+        ] {
+            let source = SourceString::bare(Span::new(0, text.len()), text);
+            let mut problems = Vec::new();
+            let read = read_expression(&source, &mut problems);
+            assert!(problems.is_empty(), "{text}: {problems:?}");
+            assert_eq!(read.to_string(), text);
+        }
+    }
 }

@@ -97,12 +97,19 @@ impl Key {
         self.rest().iter().filter_map(Part::segment)
     }
 
-    /// The literals that stand between the bar and the first segment after it.
+    /// The literals after the bar: they tell collections of one group apart.
     pub fn rest_literals(&self) -> impl Iterator<Item = &str> {
-        self.rest().iter().map_while(|part| match part {
+        self.rest().iter().filter_map(|part| match part {
             Part::Literal(text) => Some(text.as_str()),
             Part::Segment(_) => None,
         })
+    }
+
+    /// The name under which a store keeps something for a whole group of these rows: the group,
+    /// and the literals after the bar.
+    pub fn container(&self) -> Vec<&Part> {
+        let literals = self.rest().iter().filter(|part| part.segment().is_none());
+        self.group().iter().chain(literals).collect()
     }
 
     /// The segment with this name.
@@ -113,6 +120,18 @@ impl Key {
     /// Whether one key is one group, so that a group never has two rows.
     pub fn is_whole_group(&self) -> bool {
         self.rest().is_empty()
+    }
+
+    /// Whether the text before the bar is the same, defaults aside: rows of the two live together.
+    pub fn shares_group_with(&self, other: &Key) -> bool {
+        self.group_parts == other.group_parts
+            && self.group().iter().zip(other.group()).all(|parts| match parts {
+                (Part::Literal(own), Part::Literal(other)) => own == other,
+                (Part::Segment(own), Part::Segment(other)) => {
+                    own.name == other.name && own.segment_type == other.segment_type
+                }
+                _ => false,
+            })
     }
 
     /// The template of some parts, types and defaults left out: `user:{user_id}:notes`.

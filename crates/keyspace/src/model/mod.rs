@@ -21,7 +21,7 @@ pub use expression::{
     BinaryOperator, Expression, ExpressionKind, Function, UnaryOperator, duration_text,
 };
 pub use key::{Key, Part, Segment};
-pub use mode::Mode;
+pub use mode::{Mode, Reasons};
 pub use pattern::{
     Allow, Argument, ArgumentRole, Assignment, Member, Order, Pattern, Step, StepAction, Target,
     Verb,
@@ -51,6 +51,8 @@ pub struct Keyspace {
     pub patterns: Vec<Arc<Pattern>>,
     /// Questions that wait.
     pub deferred: Vec<Deferred>,
+    /// Why collections are conditional; filled when first asked for.
+    pub reasons: Reasons,
 }
 
 /// How names are shown.

@@ -5,10 +5,12 @@
 
 use super::collection::{Collection, Content};
 use super::expression::ExpressionKind;
-use super::pattern::{Pattern, Verb};
+use super::pattern::{Pattern, StepAction, Verb};
 use super::types::DefaultValue;
 use super::{Index, Keyspace};
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,10 @@ impl fmt::Display for Mode {
     }
 }
 
+/// Why each conditional collection is, by name; worked out once.
+#[derive(Clone, Debug, Default)]
+pub struct Reasons(OnceLock<HashMap<String, String>>);
+
 impl Keyspace {
     /// The mode of a collection.
     pub fn mode(&self, collection: &Collection) -> Mode {
@@ -62,7 +68,49 @@ impl Keyspace {
     }
 
     /// The first reason for which a collection is conditional, in words; none if it is plain.
-    pub fn why_conditional(&self, collection: &Collection) -> Option<String> {
+    pub fn why_conditional(&self, collection: &Collection) -> Option<&str> {
+        let reasons = self.reasons.0.get_or_init(|| self.reasons());
+        reasons.get(&collection.name.value).map(String::as_str)
+    }
+
+    /// Reasons of their own first; then rows that change, or live, with conditional ones, since on
+    /// one table plain and conditional writes never mix.
+    fn reasons(&self) -> HashMap<String, String> {
+        let mut reasons = HashMap::new();
+        for collection in &self.collections {
+            if let Some(reason) = self.own_reason(collection) {
+                reasons.insert(collection.name.value.clone(), reason);
+            }
+        }
+        loop {
+            let before = reasons.len();
+            for pattern in self.patterns.iter().filter(|pattern| !pattern.steps.is_empty()) {
+                let touched = step_collections(pattern);
+                if let Some(cause) = touched.iter().find(|name| reasons.contains_key(**name)) {
+                    let reason = format!("{} changes it with {cause}", pattern.name.value);
+                    for name in &touched {
+                        reasons.entry(name.to_string()).or_insert_with(|| reason.clone());
+                    }
+                }
+            }
+            for collection in &self.collections {
+                let neighbour = self.collections.iter().find(|other| {
+                    reasons.contains_key(&other.name.value)
+                        && other.key.shares_group_with(&collection.key)
+                });
+                if let Some(neighbour) = neighbour {
+                    let reason = format!("it shares its group with {}", neighbour.name.value);
+                    reasons.entry(collection.name.value.clone()).or_insert(reason);
+                }
+            }
+            if reasons.len() == before {
+                return reasons;
+            }
+        }
+    }
+
+    /// Why a collection is conditional by itself.
+    fn own_reason(&self, collection: &Collection) -> Option<String> {
         if collection.owner.as_ref().or(collection.tenant.as_ref()).is_some_and(|o| o.is_field) {
             return Some("its owner is a field, checked on every use".to_string());
         }
@@ -74,6 +122,15 @@ impl Keyspace {
         }
         self.patterns_of(collection).find_map(|pattern| pattern_reason(collection, pattern))
     }
+}
+
+/// The collections a batch writes or looks at.
+fn step_collections(pattern: &Pattern) -> Vec<&str> {
+    let targets = pattern.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Run(run) => run.target.as_ref(),
+        StepAction::Check { target, .. } => Some(target),
+    });
+    targets.map(|target| target.collection.name.value.as_str()).collect()
 }
 
 /// Why an index makes its collection conditional.

@@ -16,6 +16,7 @@ mod toml_version;
 mod tree;
 mod types;
 
+pub use expression::read_expression;
 pub use strings::SourceString;
 pub use table::{grouped, parse_duration};
 pub use template::{Template, TemplatePart, TemplateSegment};

@@ -187,6 +187,7 @@ pub fn keyspace(collections: &[&Arc<Collection>], patterns: Vec<Pattern>) -> Key
         stores: Vec::new(),
         collections: collections.iter().map(|collection| (*collection).clone()).collect(),
         patterns: patterns.into_iter().map(Arc::new).collect(),
+        reasons: Default::default(),
         deferred: Vec::new(),
     }
 }

@@ -20,7 +20,7 @@ mod targets;
 pub use collections::members;
 
 use crate::diagnostic::Diagnostic;
-use crate::model::{Collection, Deferred, Keyspace, Pattern};
+use crate::model::{Collection, Deferred, Keyspace, Pattern, Reasons};
 use crate::parse::Tree;
 use crate::source::Spanned;
 use names::{NameOf, check_name};
@@ -60,6 +60,7 @@ pub fn resolve(tree: &Tree, problems: &mut Vec<Diagnostic>) -> Keyspace {
                 span: deferred.span,
             })
             .collect(),
+        reasons: Reasons::default(),
     }
 }
 

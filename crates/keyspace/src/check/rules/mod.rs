@@ -19,6 +19,7 @@ mod near;
 mod order;
 mod owner;
 mod owner_missing;
+mod refusals;
 mod same_as_key;
 mod short_life;
 mod shown_alike;
@@ -49,7 +50,7 @@ pub struct Facts<'a> {
 
 /// Asks every rule.
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 28] = [
+    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 29] = [
         bound::check,
         cache::check,
         case_of_unique::check,
@@ -66,6 +67,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         order::check,
         owner::check,
         owner_missing::check,
+        refusals::check,
         same_as_key::check,
         short_life::check,
         shown_alike::check,

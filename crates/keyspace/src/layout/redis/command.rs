@@ -7,7 +7,7 @@ use super::super::{body_name, example, sortable, uses};
 use super::print::Page;
 use super::{
     Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SLICE, SliceForm,
-    extra_fields, shared_parts,
+    extra_fields, member_parts,
 };
 use crate::key::{Value, encode};
 use crate::layout::engine::segment_shape;
@@ -125,11 +125,11 @@ impl Page<'_> {
     /// The bytes of an example member.
     fn member_example(&self, container: &Container) -> Vec<u8> {
         let Some(key) = uses::key(self.keyspace, &container.serves) else { return Vec::new() };
-        let rest = rest(key);
+        let rest = member_parts(key);
         let separator = self.keyspace.separator.to_string();
         let values = || rest.iter().filter_map(Part::segment);
         let value = |segment: &Segment| example::segment(self.keyspace, segment);
-        match (container.member, rest) {
+        match (container.member, rest.as_slice()) {
             (Some(MemberForm::Sortable { .. }), _) => {
                 let texts = rest.iter().map(|part| match part {
                     Part::Literal(literal) => literal.clone(),
@@ -147,7 +147,7 @@ impl Page<'_> {
             (_, [Part::Segment(only)]) if container.role == Role::Counters => {
                 example::scalar(&value(only)).into_bytes()
             }
-            _ => example::key_text(self.keyspace, rest).into_bytes(),
+            _ => example::key_text(self.keyspace, &rest).into_bytes(),
         }
     }
 
@@ -160,11 +160,6 @@ impl Page<'_> {
         let every = bucket.and_then(|bucket| i64::try_from(bucket.every).ok()).unwrap_or(1).max(1);
         example::NOW - example::NOW.rem_euclid(every)
     }
-}
-
-/// The parts of a key that its container's name leaves to the members.
-pub(super) fn rest(key: &Key) -> &[Part] {
-    key.parts.get(shared_parts(key)..).unwrap_or(&[])
 }
 
 /// The start of a slice as it stands in names.

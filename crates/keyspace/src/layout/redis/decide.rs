@@ -123,10 +123,9 @@ fn is_small(expect: &Expect) -> bool {
     expect.rows_per_group.is_some_and(|rows| rows <= REDIS_SET_ROWS_MAX)
 }
 
-/// How many leading parts of a key name the container its group's rows share: the group and the
-/// literals up to the first segment after it.
-pub fn shared_parts(key: &Key) -> usize {
-    key.group_parts.min(key.parts.len()) + key.rest_literals().count()
+/// What a key's container leaves to its members: the segments after the bar.
+pub fn member_parts(key: &Key) -> Vec<Part> {
+    key.rest_segments().map(|segment| Part::Segment(segment.clone())).collect()
 }
 
 /// Makes the containers of one key.
@@ -146,10 +145,10 @@ impl Make<'_> {
     /// A container of the group's rows, cut in slices where they are, with their directory.
     fn group(&self, role: Role, redis_type: RedisType, found: &mut Vec<Container>) {
         let mut parts = self.shared();
-        if role == Role::Order && self.gives_way() {
-            let rest = self.key.rest().iter().filter(|part| part.segment().is_none());
-            let named: Vec<Part> = self.key.group().iter().chain(rest).cloned().collect();
-            parts = prefixed(ORDER, &named);
+        // The row with the empty path has the container's name for its key.
+        let first = self.key.rest_segments().next();
+        if role == Role::Order && first.is_some_and(|s| s.segment_type == Type::Path) {
+            parts = prefixed(ORDER, &parts);
         }
         let slice = self.bucket.map(|bucket| self.slice_form(bucket));
         parts.extend(slice.map(|_| slice_part()));
@@ -159,16 +158,6 @@ impl Make<'_> {
             let directory = self.named(SLICES, Role::Slices, RedisType::SortedSet);
             found.push(Container { member: Some(MemberForm::Slice), slice, ..directory });
         }
-    }
-
-    /// Whether an order leaves the group's own name to others: to the row with the empty path,
-    /// whose key it is, and to the order of rows above these, `order:{id}` above
-    /// `order:{id}:line:{line}`.
-    fn gives_way(&self) -> bool {
-        let mut rest = self.key.parts.iter().skip(shared_parts(self.key));
-        let first = rest.next().and_then(Part::segment);
-        first.is_some_and(|segment| segment.segment_type == Type::Path)
-            || rest.any(|part| part.segment().is_none())
     }
 
     /// A helper of the container of the group's rows.
@@ -194,11 +183,11 @@ impl Make<'_> {
     }
 
     fn shared(&self) -> Vec<Part> {
-        self.key.parts.iter().take(shared_parts(self.key)).cloned().collect()
+        self.key.container().into_iter().cloned().collect()
     }
 
     fn member_form(&self, redis_type: RedisType) -> MemberForm {
-        let rest: Vec<Part> = self.key.parts.iter().skip(shared_parts(self.key)).cloned().collect();
+        let rest = member_parts(self.key);
         match redis_type {
             RedisType::SortedSet if sortable::is_sortable(&rest, self.keyspace.separator) => {
                 let reverse = rest.iter().filter_map(Part::segment).any(|s| s.descending);
@@ -210,8 +199,8 @@ impl Make<'_> {
     }
 
     fn slice_form(&self, bucket: &Bucket) -> SliceForm {
-        let rest = self.key.parts.get(shared_parts(self.key)).and_then(Part::segment);
-        let date_first = rest.is_some_and(|segment| segment.segment_type == Type::Date);
+        let first = self.key.rest_segments().next();
+        let date_first = first.is_some_and(|segment| segment.segment_type == Type::Date);
         match bucket.every {
             every if every.is_multiple_of(86_400_000) && !date_first => SliceForm::Day,
             every if every.is_multiple_of(60_000) => SliceForm::Minute,

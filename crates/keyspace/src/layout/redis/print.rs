@@ -2,9 +2,9 @@
 
 use super::super::sheet::Sheet;
 use super::super::uses;
-use super::command::rest;
 use super::{
     CALL, Container, EXPIRY, MARKER, MemberForm, RedisType, Role, containers, extra_fields,
+    member_parts,
 };
 use crate::model::{Collection, Content, Index, Keyspace, Part, Segment, StoreKind};
 
@@ -135,7 +135,7 @@ impl Page<'_> {
     /// What a member is made of and how it is read.
     fn member(&self, container: &Container) -> String {
         let Some(key) = uses::key(self.keyspace, &container.serves) else { return String::new() };
-        let rest: Vec<String> = rest(key)
+        let rest: Vec<String> = member_parts(key)
             .iter()
             .map(|part| match part {
                 Part::Literal(literal) => literal.clone(),
