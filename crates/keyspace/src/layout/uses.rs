@@ -1,5 +1,6 @@
-//! Which patterns go by which key: what a layout keeps an order for, and what it prints. And the one
-//! name that a record's body has beside its fields.
+//! Which patterns go by which key: what a layout keeps an order for, and what it prints.
+//!
+//! Also the name of a record's body beside its fields. Nothing here knows a store.
 
 use crate::model::{Collection, Index, Key, Keyspace, StepAction, Target, Verb};
 
