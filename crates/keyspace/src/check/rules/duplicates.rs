@@ -14,7 +14,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     let missing = match (!has("collection") && !has("history"), !has("pattern")) {
         (true, _) => Some((
             "collections",
-            "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\nfields = { text = \"text\" }\n\n[pattern.get_note]\nget = \"notes\"",
+            "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\n\
+             fields = { text = \"text\" }\n\n[pattern.get_note]\nget = \"notes\"",
         )),
         (false, true) => Some(("patterns", "[pattern.get_note]\nget = \"notes\"")),
         (false, false) => None,

@@ -20,12 +20,12 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 },
             }
         }
-        if fixed + free * TEXT_SEGMENT_BYTES_ASSUMED <= KEY_BYTES_MAX {
+        if fixed + free * TEXT_SEGMENT_BYTES_ASSUMED <= KEY_BYTES_MAX as u64 {
             continue;
         }
         let message = format!(
             "a key has at most {} bytes: here {} are fixed, and {free} texts of {} go beyond",
-            grouped(KEY_BYTES_MAX),
+            grouped(KEY_BYTES_MAX as u64),
             grouped(fixed),
             TEXT_SEGMENT_BYTES_ASSUMED
         );
