@@ -2,10 +2,14 @@
 //!
 //! Returns text; whoever calls decides where it goes and whether it can show colours.
 
-use super::{Diagnostic, Fix, Severity};
+use super::{Diagnostic, Fix, Label, Severity};
 use crate::source::Span;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use std::ops::Range;
+
+/// Labels farther apart than this are drawn one by one.
+const NEAR_BYTES: usize = 32 << 10;
 
 /// How problems are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +33,22 @@ pub fn render(diagnostic: &Diagnostic, path: &str, text: &str, style: Style) -> 
         Severity::Note => Level::NOTE,
     };
     let code = diagnostic.code.to_string();
-    let main = diagnostic.labels.iter().enumerate().fold(
-        Snippet::source(text).path(path),
-        |snippet, (number, label)| {
-            let kind = if number == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let range = visible(text, label.span);
+    let title = level.primary_title(diagnostic.message.clone()).id(code);
+    let mut problem = Group::with_title(title);
+    let main = diagnostic.span();
+    let is_near = |label: &Label| label.span.start.abs_diff(main.start) <= NEAR_BYTES;
+    let (near, far): (Vec<_>, Vec<_>) = diagnostic.labels.iter().partition(|label| is_near(label));
+    for labels in std::iter::once(near).chain(far.into_iter().map(|label| vec![label])) {
+        let excerpt = Excerpt::of(text, labels.iter().map(|label| visible(text, label.span)));
+        let snippet = labels.iter().fold(excerpt.snippet(path), |snippet, label| {
+            let is_main = std::ptr::eq(*label, diagnostic.labels.first().unwrap_or(label));
+            let kind = if is_main { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let range = excerpt.inside(visible(text, label.span));
             let words = Some(label.text.as_str()).filter(|words| !words.is_empty());
             snippet.annotation(kind.span(range).label(words.map(str::to_owned)))
-        },
-    );
-    let mut problem = level.primary_title(diagnostic.message.clone()).id(code).element(main);
+        });
+        problem = problem.element(snippet);
+    }
     for effect in diagnostic.effects_or_usual() {
         let line = format!("{}: {}", effect.place(), effect.text);
         problem = problem.element(Level::NOTE.with_name("on").message(line));
@@ -66,15 +76,46 @@ fn fix_group<'a>(fix: &'a Fix, number: Option<usize>, path: &'a str, text: &'a s
     let group = Group::with_title(level.secondary_title(words));
     match &fix.edit {
         Some(edit) => {
-            let patch = Patch::new(inside(text, edit.span), edit.replacement.as_str());
-            group.element(Snippet::source(text).path(path).patch(patch))
+            let range = inside(text, edit.span);
+            let excerpt = Excerpt::of(text, std::iter::once(range.clone()));
+            let patch = Patch::new(excerpt.inside(range), edit.replacement.as_str());
+            group.element(excerpt.snippet(path).patch(patch))
         }
         None => group,
     }
 }
 
+/// The lines of a file that are drawn: a large file has thousands, and drawing goes through all
+/// it is given.
+struct Excerpt<'a> {
+    lines: &'a str,
+    start: usize,
+    first_line: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    fn of(text: &'a str, ranges: impl Iterator<Item = Range<usize>> + Clone) -> Self {
+        let start = ranges.clone().map(|range| range.start).min().unwrap_or_default();
+        let end = ranges.map(|range| range.end).max().unwrap_or_default();
+        let start = text.get(..start).and_then(|t| t.rfind('\n')).map_or(0, |at| at + 1);
+        let rest = text.get(end..).unwrap_or_default();
+        let end = end + rest.find('\n').map_or(rest.len(), |at| at + 1);
+        let before = text.as_bytes().get(..start).unwrap_or_default();
+        let first_line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Excerpt { lines: text.get(start..end).unwrap_or(text), start, first_line }
+    }
+
+    fn inside(&self, range: Range<usize>) -> Range<usize> {
+        range.start.saturating_sub(self.start)..range.end.saturating_sub(self.start)
+    }
+
+    fn snippet<T: Clone>(&self, path: &'a str) -> Snippet<'a, T> {
+        Snippet::source(self.lines).line_start(self.first_line).path(path)
+    }
+}
+
 /// The span cut to the text and to whole characters.
-fn inside(text: &str, span: Span) -> std::ops::Range<usize> {
+fn inside(text: &str, span: Span) -> Range<usize> {
     let floor = |mut offset: usize| {
         offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -87,7 +128,7 @@ fn inside(text: &str, span: Span) -> std::ops::Range<usize> {
 }
 
 /// The span as it is underlined: one character at least, where there is one.
-fn visible(text: &str, span: Span) -> std::ops::Range<usize> {
+fn visible(text: &str, span: Span) -> Range<usize> {
     let range = inside(text, span);
     if !range.is_empty() {
         return range;
