@@ -22,3 +22,4 @@ pub mod source;
 pub mod starter;
 
 pub use check::{Reading, read, read_for};
+pub use parse::decode;

@@ -97,6 +97,61 @@ fn a_file_that_is_too_large_is_refused_unread() {
     );
 }
 
+/// Limits whose files would be long to read.
+#[test]
+fn what_is_too_much_is_refused_once() {
+    let list = |count: usize, one: &dyn Fn(usize) -> String, between: &str| {
+        (0..count).map(one).collect::<Vec<_>>().join(between)
+    };
+    let fields = list(1_001, &|n| format!("f{n} = \"text\""), ", ");
+    let indexes = list(65, &|n| format!("index.i{n} = {{ key = \"i{n}:{{a}}\" }}"), "\n");
+    let words = list(257, &|n| format!("w{n}"), "|");
+    let condition = list(202, &|_| "a = 'x'".to_string(), " or ");
+    let cases = [
+        ("KW013", format!("key = \"k:{{id: text}}\"\nfields = {{ {fields} }}"), String::new()),
+        (
+            "KW013",
+            format!("key = \"k:{{id: text}}\"\nfields = {{ a = \"text\" }}\n{indexes}"),
+            list(64, &|n| format!("[pattern.l{n}]\nlist = \"c.i{n}\"\npage = 5"), "\n"),
+        ),
+        (
+            "KW032",
+            format!("key = \"k:{{id: text}}\"\nfields = {{ a = \"{words}\" }}"),
+            String::new(),
+        ),
+        (
+            "KW601",
+            "key = \"k:{id: text}\"\nfields = { a = \"text\" }".to_string(),
+            format!(
+                "[pattern.u]\nupdate = \"c\"\nset = [\"a\"]\nif = \"{condition}\"\nallow = \"user\""
+            ),
+        ),
+    ];
+    for (code, collection, patterns) in cases {
+        let head = "[keyspace]\nname = \"app\"\n\n[collection.c]\n";
+        let writes = "[pattern.p]\nput = \"c\"\nallow = \"user\"";
+        let text = format!("{head}{collection}\n\n{writes}\n\n{patterns}\n");
+        let errors: Vec<String> = keyspace::read(&text)
+            .diagnostics
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .map(|problem| problem.code.to_string())
+            .collect();
+        assert_eq!(errors, [code], "{text}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_where_they_stand() {
+    let bytes = b"[keyspace]\nname = \"\xff\xfe\"\n";
+    let problem = keyspace::decode(bytes).unwrap_err();
+    let text = String::from_utf8_lossy(bytes);
+    assert_eq!(&text[problem.span().start..problem.span().end], "\u{fffd}");
+    let drawn = render(&problem, "bytes.toml", &text, Style::PLAIN);
+    let first = "error[KW001]: this is not TOML: byte 19 of the file is not UTF-8";
+    assert_eq!(drawn.lines().next(), Some(first));
+}
+
 /// A place is one thing: on one line, without spaces around it, and without the quotes of a text.
 #[test]
 fn places_are_exact() {

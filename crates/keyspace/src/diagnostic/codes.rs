@@ -84,7 +84,7 @@ codes! {
     KEYS_COLLIDE = 102 Error "two templates that can render to the same key", "one row would overwrite the other";
     GROUP_UNBOUNDED = 103 Error "a group that grows without end", "the group would outgrow every store that keeps it in one place";
     ONE_GROUP = 104 Error "a bar that puts everything in one group", "every row would live, and wait, in one place";
-    BIG_SET = 105 Warning "a group that Redis would keep as a sorted set", "listing stays ordered, at 128 bytes a row more";
+    BIG_SET = 105 Note "a group that Redis would keep as a sorted set", "listing stays ordered, at 128 bytes a row more";
     BY_TIME_OF_UUID = 107 Note "a uuid after a bar must be random", "uuids of another version would sort differently";
     KEY_TOO_LONG = 108 Error "a key that can be longer than 1,024 bytes", "the row would be refused when it is written";
     SHORT_TTL = 110 Warning "a very short life on a store without one clock", "rows may end seconds early or late";

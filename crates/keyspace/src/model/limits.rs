@@ -46,6 +46,14 @@ pub const ATOMIC_STEPS_MAX: usize = 16;
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 /// Levels of nesting in one expression or type.
 pub const EXPRESSION_DEPTH_MAX: usize = 48;
+/// Operators of one expression.
+pub const EXPRESSION_OPERATORS_MAX: usize = 200;
+/// Fields of one record, or declared arguments of one pattern: PostgreSQL has 1,600 columns.
+pub const FIELDS_MAX: usize = 1_000;
+/// Indexes of one collection: one write changes its row and an entry of each, at least.
+pub const INDEXES_MAX: usize = 64;
+/// Words of one enum.
+pub const ENUM_WORDS_MAX: usize = 256;
 /// Characters of a name.
 pub const NAME_CHARACTERS_MAX: usize = 48;
 /// Bytes of the longest text escape-free segment the checker assumes for an unbounded segment.

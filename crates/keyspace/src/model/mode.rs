@@ -82,6 +82,11 @@ impl Keyspace {
                 reasons.insert(collection.name.value.clone(), reason);
             }
         }
+        let mut groups: HashMap<String, Vec<&Collection>> = HashMap::new();
+        for collection in &self.collections {
+            let group = super::Key::template_of(collection.key.group(), self.separator);
+            groups.entry(group).or_default().push(collection);
+        }
         loop {
             let before = reasons.len();
             for pattern in self.patterns.iter().filter(|pattern| !pattern.steps.is_empty()) {
@@ -94,13 +99,17 @@ impl Keyspace {
                 }
             }
             for collection in &self.collections {
-                let neighbour = self.collections.iter().find(|other| {
+                if reasons.contains_key(&collection.name.value) {
+                    continue;
+                }
+                let group = super::Key::template_of(collection.key.group(), self.separator);
+                let neighbour = groups.get(&group).into_iter().flatten().find(|other| {
                     reasons.contains_key(&other.name.value)
                         && other.key.shares_group_with(&collection.key)
                 });
                 if let Some(neighbour) = neighbour {
                     let reason = format!("it shares its group with {}", neighbour.name.value);
-                    reasons.entry(collection.name.value.clone()).or_insert(reason);
+                    reasons.insert(collection.name.value.clone(), reason);
                 }
             }
             if reasons.len() == before {

@@ -3,12 +3,13 @@
 use super::cursor::Cursor;
 use super::known;
 use super::strings::SourceString;
-use super::table::{Context, Item, Table};
+use super::table::{Context, Item, Table, grouped};
 use super::template::{Template, TemplateKind, read_file_name, read_template};
 use super::tree::{BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, KeepTree};
 use super::types::{read_default, read_type};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::FileName;
+use crate::model::limits::{FIELDS_MAX, INDEXES_MAX};
 use crate::source::Spanned;
 use toml::de::DeValue;
 
@@ -36,6 +37,14 @@ pub fn read_collection(
     collection.fields_file = read_file(context, &table, "fields_file");
     if let Some(indexes) = table.item("index") {
         for (name, item) in context.entries("`index`", indexes) {
+            if collection.indexes.len() >= INDEXES_MAX {
+                let message = format!("a collection has at most {INDEXES_MAX} indexes");
+                context.report(
+                    Diagnostic::new(&codes::OUT_OF_RANGE, name.span, message)
+                        .fix("every write would change an entry of each: leave some out"),
+                );
+                break;
+            }
             collection.indexes.extend(read_index(context, name, item));
         }
     }
@@ -183,6 +192,14 @@ fn read_expect(context: &mut Context<'_>, table: &Table<'_>) -> ExpectTree {
 pub fn read_types(context: &mut Context<'_>, item: &Item<'_>) -> Vec<FieldTree> {
     let mut fields = Vec::new();
     for (name, value) in context.entries("a table of types", item) {
+        if fields.len() >= FIELDS_MAX {
+            let message = format!("there are at most {} fields", grouped(FIELDS_MAX as u64));
+            context.report(
+                Diagnostic::new(&codes::OUT_OF_RANGE, name.span, message)
+                    .fix("keep the rest in a field of type `json`, or in another collection"),
+            );
+            break;
+        }
         let Some(source) = context.string(&format!("the type of `{}`", name.value), value) else {
             continue;
         };

@@ -10,14 +10,15 @@ use super::cursor::{Cursor, is_word};
 use super::strings::SourceString;
 use super::types::{read_number, unclosed_text};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::limits::EXPRESSION_DEPTH_MAX;
+use crate::model::limits::{EXPRESSION_DEPTH_MAX, EXPRESSION_OPERATORS_MAX};
 use crate::model::{BinaryOperator, Expression, ExpressionKind, Function, UnaryOperator};
 use crate::source::Span;
 
 /// Reads a whole string as an expression.
 pub fn read_expression(source: &SourceString, problems: &mut Vec<Diagnostic>) -> Expression {
     let mut cursor = Cursor::new(source);
-    let mut reader = Reader { cursor: &mut cursor, problems, depth: 0, failed: false };
+    let mut reader =
+        Reader { cursor: &mut cursor, problems, depth: 0, operators: 0, failed: false };
     let expression = reader.or();
     reader.cursor.skip_spaces();
     if !reader.failed && !reader.cursor.is_at_end() {
@@ -31,7 +32,7 @@ pub fn read_segment_source(
     cursor: &mut Cursor<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Expression> {
-    let mut reader = Reader { cursor, problems, depth: 0, failed: false };
+    let mut reader = Reader { cursor, problems, depth: 0, operators: 0, failed: false };
     let expression = reader.primary();
     let failed = reader.failed;
     (!failed).then_some(expression)
@@ -45,6 +46,7 @@ struct Reader<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     problems: &'a mut Vec<Diagnostic>,
     depth: usize,
+    operators: usize,
     failed: bool,
 }
 
@@ -53,7 +55,7 @@ impl Reader<'_, '_> {
         let mut left = self.and();
         while self.word("or") {
             let right = self.and();
-            left = binary(BinaryOperator::Or, left, right);
+            left = self.joined(BinaryOperator::Or, left, right);
         }
         left
     }
@@ -62,7 +64,7 @@ impl Reader<'_, '_> {
         let mut left = self.not();
         while self.word("and") {
             let right = self.not();
-            left = binary(BinaryOperator::And, left, right);
+            left = self.joined(BinaryOperator::And, left, right);
         }
         left
     }
@@ -170,7 +172,7 @@ impl Reader<'_, '_> {
                 return left;
             };
             let right = self.unary();
-            left = binary(operator, left, right);
+            left = self.joined(operator, left, right);
         }
     }
 
@@ -295,6 +297,21 @@ impl Reader<'_, '_> {
     fn word(&mut self, word: &str) -> bool {
         self.cursor.skip_spaces();
         self.cursor.take_word(word)
+    }
+
+    /// A longer chain; each link is a level of the tree, which is walked.
+    fn joined(
+        &mut self,
+        operator: BinaryOperator,
+        left: Expression,
+        right: Expression,
+    ) -> Expression {
+        self.operators += 1;
+        if self.operators > EXPRESSION_OPERATORS_MAX {
+            let message = format!("an expression has at most {EXPRESSION_OPERATORS_MAX} operators");
+            return self.fail(right.span, &message);
+        }
+        binary(operator, left, right)
     }
 
     /// Goes one level down; `Broken` where that is too deep.

@@ -32,6 +32,18 @@ use crate::source::{Span, Spanned};
 use table::{Context, Item};
 use toml::de::{DeTable, DeValue};
 
+/// The text of a file's bytes. A problem's place is one of `String::from_utf8_lossy(bytes)`, which
+/// is what can be drawn of such a file.
+pub fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
+    str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let message =
+            format!("this is not TOML: byte {} of the file is not UTF-8", grouped(at as u64));
+        let span = Span::new(at, at + char::REPLACEMENT_CHARACTER.len_utf8());
+        Diagnostic::new(&codes::NOT_TOML, span, message).fix("save the file as UTF-8")
+    })
+}
+
 /// Reads a file.
 pub fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
     if text.len() > FILE_BYTES_MAX {
@@ -127,6 +139,7 @@ fn read_stores(context: &mut Context<'_>, names: Vec<Spanned<String>>) -> Vec<Sp
     let mut stores = Vec::new();
     for name in names {
         match StoreKind::from_name(&name.value) {
+            Some(kind) if stores.iter().any(|known: &Spanned<_>| known.value == kind) => {}
             Some(kind) => stores.push(Spanned::new(kind, name.span)),
             None => context.report(
                 Diagnostic::new(

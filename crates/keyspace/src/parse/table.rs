@@ -309,14 +309,10 @@ impl<'a> Table<'a> {
         read
     }
 
-    /// The problem of a key that the table does not have.
-    fn unknown_key(&self, key: &Spanned<String>) -> Diagnostic {
+    /// The problem of a key that the table does not have, and which ones may have been meant.
+    fn unknown_key(&self, key: &Spanned<String>, open: &[&str]) -> Diagnostic {
         let name = &key.value;
         let names = self.known.keys.iter().map(|known| known.name);
-        // A setting that is there already was not meant a second time.
-        let open = self.known.keys.iter().filter(|known| {
-            matches!(known.shape, Shape::Tables(_)) || self.item(known.name).is_none()
-        });
         if let Some((_, instead)) = LATER.iter().find(|(later, _)| later == name) {
             let message = format!("`{name}` is left for later");
             return Diagnostic::new(&codes::LEFT_FOR_LATER, key.span, message).fix(*instead);
@@ -324,17 +320,22 @@ impl<'a> Table<'a> {
         let list = listed(names);
         let message = format!("{} has no key `{name}`", self.known.name);
         Diagnostic::new(&codes::UNKNOWN_KEY, key.span, message)
-            .suggest(key.span, name, open.map(|known| known.name))
+            .suggest(key.span, name, open.iter().copied())
             .fix(format!("its keys are {list}"))
     }
 
     /// Reports every key that the table does not have.
     fn refuse_unknown(&self, context: &mut Context<'_>) {
+        // A setting that is there already was not meant a second time.
+        let open = self.known.keys.iter().filter(|known| {
+            matches!(known.shape, Shape::Tables(_)) || self.item(known.name).is_none()
+        });
+        let open: Vec<&str> = open.map(|known| known.name).collect();
         for key in self.keys() {
             if self.known.keys.iter().any(|known| known.name == key.value) {
                 continue;
             }
-            context.report(self.unknown_key(&key));
+            context.report(self.unknown_key(&key, &open));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, is_word};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::limits::EXPRESSION_DEPTH_MAX;
+use crate::model::limits::{ENUM_WORDS_MAX, EXPRESSION_DEPTH_MAX};
 use crate::model::{DefaultValue, Type};
 use crate::source::Spanned;
 
@@ -155,6 +155,14 @@ fn read_enum(
             problems.push(
                 Diagnostic::new(&codes::BAD_ENUM, cursor.span_here(), "an enum's word is missing")
                     .fix("write the words without spaces: `open|closed`"),
+            );
+            return None;
+        }
+        if words.len() >= ENUM_WORDS_MAX {
+            let message = format!("an enum has at most {ENUM_WORDS_MAX} words");
+            problems.push(
+                Diagnostic::new(&codes::BAD_ENUM, cursor.span_from(word_start), message)
+                    .fix("use `text`, and keep the words in a collection"),
             );
             return None;
         }

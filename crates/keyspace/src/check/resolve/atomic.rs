@@ -47,6 +47,9 @@ impl Resolver<'_> {
         let verb = written.verbs.first().filter(|verb| verb.is_readable)?;
         self.check_settings(written, Verb::Atomic);
         self.check_step_count(&verb.steps, verb.span);
+        if verb.steps.len() > ATOMIC_STEPS_MAX {
+            return None;
+        }
         let allow = self.atomic_allow(written, &verb.steps, patterns);
         let drafts = self.drafts(&verb.steps, &allow, patterns)?;
         self.check_step_names(&drafts);

@@ -30,19 +30,22 @@ pub fn finish_key(
     separator: char,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Key> {
+    if parts.len() > KEY_SEGMENTS_MAX {
+        let message = format!("a key has at most {KEY_SEGMENTS_MAX} parts");
+        problems.push(
+            Diagnostic::new(&codes::KEY_TOO_LONG, template.span, message)
+                .fix("use a path segment, `{path: text..}`, for a key of any depth"),
+        );
+        return None;
+    }
     let group_parts = bar(&parts, template, separator, problems)?;
-    check_parts(&parts, template, separator, problems);
+    check_parts(&parts, separator, problems);
     let key = Key { parts, group_parts, has_bar: !template.bars.is_empty(), span: template.span };
     check_path(&key, problems);
     Some(key)
 }
 
-fn check_parts(
-    parts: &[Part],
-    template: &Template,
-    separator: char,
-    problems: &mut Vec<Diagnostic>,
-) {
+fn check_parts(parts: &[Part], separator: char, problems: &mut Vec<Diagnostic>) {
     if let Some(Part::Segment(first)) = parts.first() {
         let message = "a key begins with a literal that says what it holds";
         let word = first.name.strip_suffix("_id").unwrap_or(&first.name);
@@ -64,13 +67,6 @@ fn check_parts(
                     .fix("give the second another name, or leave it out"),
             );
         }
-    }
-    if parts.len() > KEY_SEGMENTS_MAX {
-        let message = format!("a key has at most {KEY_SEGMENTS_MAX} parts");
-        problems.push(
-            Diagnostic::new(&codes::KEY_TOO_LONG, template.span, message)
-                .fix("use a path segment, `{path: text..}`, for a key of any depth"),
-        );
     }
 }
 

@@ -39,13 +39,7 @@ const SETTINGS: [(&str, &[Verb]); 13] = [
 impl Resolver<'_> {
     /// A pattern with one verb; none if it cannot be run.
     pub(super) fn single(&mut self, written: &PatternTree) -> Option<Pattern> {
-        let verb = self.one_verb(written)?;
-        self.check_settings(written, verb.verb);
-        let target = self.target(verb.verb, verb.target.as_ref()?)?;
-        if !self.fits_verb(verb.verb, verb.span, &target) {
-            return None;
-        }
-        self.check_many(written, &target, verb.verb);
+        let (verb, target) = self.aimed(written)?;
         let collection = std::sync::Arc::clone(&target.collection);
         let allow = self.allow(written.allow.as_ref(), Some(&collection), verb.verb);
         let filled = filled_by_caller(&collection, &allow, verb.verb);
@@ -64,16 +58,12 @@ impl Resolver<'_> {
         let types = argument_types(&arguments);
         let condition = self.condition(written, verb.verb, &collection, &types);
         let compute = self.computed(written, &target, &types);
-        if goes_with("set", verb.verb) || goes_with("compute", verb.verb) {
-            self.check_set(written, &target);
-        }
-        self.check_fields(written, &target);
         let bound: Vec<String> = bind.iter().map(|bind| bind.name.value.clone()).collect();
         let used: Vec<&Expression> =
             bind.iter().chain(&compute).map(|set| &set.expression).chain(&condition).collect();
         self.check_unused(written, &used);
         let served = self.serves(written, verb, &target, &filled, &bound);
-        // An order is asserted of an answer, and there is none.
+        // Without an answer there is no order to assert.
         let order = written.order.as_ref().filter(|_| served.is_some());
         let order = order.and_then(|order| self.order(order));
         let by = served.unwrap_or_default();
@@ -106,6 +96,22 @@ impl Resolver<'_> {
             steps: Vec::new(),
             target: Some(target),
         })
+    }
+
+    /// The verb and its target, with the settings that are about them; none if they do not fit.
+    fn aimed<'t>(&mut self, written: &'t PatternTree) -> Option<(&'t VerbTree, Target)> {
+        let verb = self.one_verb(written)?;
+        self.check_settings(written, verb.verb);
+        let target = self.target(verb.verb, verb.target.as_ref()?)?;
+        if !self.fits_verb(verb.verb, verb.span, &target) {
+            return None;
+        }
+        self.check_many(written, &target, verb.verb);
+        if goes_with("set", verb.verb) || goes_with("compute", verb.verb) {
+            self.check_set(written, &target);
+        }
+        self.check_fields(written, &target);
+        Some((verb, target))
     }
 
     fn one_verb<'t>(&mut self, written: &'t PatternTree) -> Option<&'t VerbTree> {

@@ -28,6 +28,7 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
         let separator = facts.keyspace.separator;
         let segment_type = collection.key.segment(&owner.name).map(|s| s.segment_type.to_string());
         let segment_type = segment_type.unwrap_or_else(|| "text".to_string());
+        let segment = format!("{{{}: {segment_type}}}", owner.name);
         let (place, word) = match (what, expected) {
             ("tenant", _) => ("the first segment of the group", "org"),
             (_, 0) => ("the first segment of the group", "user"),
@@ -38,10 +39,7 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
             Diagnostic::new(&codes::OWNER_NOT_FIRST, found, message)
                 .also(owner.span, format!("declared as the {what}"))
                 .effect("a range over one group would hold the rows of several callers")
-                .fix(format!(
-                    "put it in front: `{word}{separator}{{{}: {segment_type}}}{separator}{name} | …`",
-                    owner.name
-                ))
+                .fix(format!("put it in front: `{word}{separator}{segment}{separator}{name} | …`"))
                 .fix(format!("or make `{}` a field: it is then checked on every use", owner.name)),
         );
         // The owner's place depends on the tenant's.

@@ -3,7 +3,7 @@
 //! What a store refuses is in `refusals`, which asks the plans.
 
 use super::Facts;
-use crate::diagnostic::{Diagnostic, Severity, codes};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Content, StoreKind, Ttl, Type};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
@@ -48,7 +48,6 @@ fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         let message = format!("nothing says that a group of `{}` stays small", key.text());
         problems.push(
             Diagnostic::new(&codes::BIG_SET, key.key().span, message)
-                .severity(Severity::Note)
                 .on(
                     &[StoreKind::Redis, StoreKind::RedisCluster],
                     "it is kept as a sorted set, about 128 bytes a row; \
