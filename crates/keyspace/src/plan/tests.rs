@@ -311,6 +311,31 @@ fn groups_are_compared_by_what_they_are_bound_to() {
 }
 
 #[test]
+fn rows_that_name_their_groups_stay_on_whole_stores() {
+    let payments = r#"
+        [collection.payments]
+        key = "account:{account: text}:payments | {payment: text}"
+        fields = { payer = "text", amount = "i64" }
+        immutable = true
+        expect = { rows_per_group = 1_000 }
+    "#;
+    let record = r#"
+        [pattern.record]
+        insert = "payments"
+        many = 10
+    "#;
+    assert_eq!(trips(&plan_of(&[payments, record])), [2; 10]);
+    let plan = plan_of(&[payments, record, r#"bind = { account = "$payer" }"#]);
+    assert_eq!(trips(&plan), [2, 2, 2, 2, 2, 2, 0, 0, 0, 2]);
+    let post = r#"
+        [pattern.post]
+        atomic = [{ run = "record", bind = { account = "$payer" } }]
+    "#;
+    let plan = plan_of(&[payments, post, record]);
+    assert_eq!(trips(&plan), [2, 2, 2, 2, 2, 2, 0, 0, 0, 2]);
+}
+
+#[test]
 fn a_partition_too_large_is_refused_with_its_slices() {
     let sliced = |every: &str| {
         let settings = format!(
