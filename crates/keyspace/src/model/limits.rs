@@ -37,8 +37,8 @@ pub const FILES_RECORDS_MAX: u64 = 1_000_000;
 pub const COMMIT_ATTEMPTS_MAX: u64 = 8;
 /// Candidates a `take` may meet in another caller's hands before it answers `busy`.
 pub const TAKE_CANDIDATES_MAX: u64 = 16;
-/// Cells of one `near` cover: 5 km over geohashes of 5 characters touch 16 at the equator and 100 at
-/// 85° of latitude.
+/// Cells of one `near` cover: 5 km over geohashes of 5 characters touch 16 at the equator and 100
+/// at 85° of latitude.
 pub const NEAR_CELLS_MAX: u64 = 128;
 /// Steps of one `atomic`.
 pub const ATOMIC_STEPS_MAX: usize = 16;

@@ -1,0 +1,38 @@
+//! The `keyway` program.
+//!
+//! ```text
+//! arguments ─▶ command ─▶ answer: what to print where, and the exit status
+//! ```
+//!
+//! This file lists what the program can do; each command is a file in `commands`. Commands print
+//! nothing themselves: their answers are values, written out here.
+
+mod answer;
+mod arguments;
+mod commands;
+mod input;
+mod json;
+mod report;
+mod terminal;
+
+use answer::Form;
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let form = Form { json: arguments.json, style: terminal::style(arguments.color) };
+    let answer = match arguments.command {
+        Command::Check(options) => commands::check::run(&options, form),
+        Command::Explain(options) => commands::explain::run(&options, form),
+        Command::Layout(options) => commands::layout::run(&options, form),
+        Command::Doc(options) => commands::doc::run(&options, form),
+        Command::Schema => commands::schema::run(),
+        Command::Format(options) => commands::format::run(&options, form),
+        Command::New(options) => commands::new::run(&options, form),
+        Command::Why(options) => commands::why::run(&options, form),
+        Command::Completions(options) => commands::completions::run(&options),
+    };
+    answer.write(form)
+}
