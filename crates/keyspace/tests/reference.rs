@@ -16,7 +16,9 @@ use documents_as_tests::{Block, Document, answer, differs};
 use keyspace::Reading;
 use keyspace::diagnostic::Severity;
 use keyspace::diagnostic::render::{Style, render};
-use keyspace::model::{Content, DefaultValue, Expression, ExpressionKind, Function, Key, Keyspace, Type};
+use keyspace::model::{
+    Content, DefaultValue, Expression, ExpressionKind, Function, Key, Keyspace, Type,
+};
 use keyspace::parse::known::{self, KnownTable, Shape};
 use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
@@ -80,7 +82,7 @@ fn every_example_is_read_as_it_says() {
 #[test]
 fn every_command_prints_what_the_documents_say() {
     let mut complaints = Vec::new();
-    for mut document in documents() {
+    for document in documents() {
         let mut file = String::new();
         let mut real = Vec::new();
         for (number, block) in document.blocks.iter().enumerate() {

@@ -102,20 +102,17 @@ impl Document {
     }
 
     /// Writes real outputs into the page, unless lines were left out on purpose.
-    pub fn bless(&mut self, real: &[(usize, String)]) {
-        for (number, answer) in real {
+    pub fn bless(&self, real: &[(usize, String)]) {
+        let mut lines: Vec<&str> = self.text.lines().collect();
+        // From the end, so that the places of earlier blocks stay true.
+        for (number, answer) in real.iter().rev() {
             let Some(Block::Console(block)) = self.blocks.get(*number) else { continue };
-            if block.text.lines().any(|line| line == "…") {
-                continue;
+            let shown = block.text.lines().count();
+            if !block.text.lines().any(|line| line == "…") {
+                lines.splice(block.line..block.line + shown - 1, answer.lines());
             }
-            let command = block.text.lines().next().unwrap_or_default();
-            let new = format!("{command}\n{answer}");
-            self.text = self.text.replace(
-                &format!("```console\n{}```", block.text),
-                &format!("```console\n{new}```"),
-            );
         }
-        std::fs::write(root().join(&self.path), &self.text).unwrap();
+        std::fs::write(root().join(&self.path), lines.join("\n") + "\n").unwrap();
     }
 }
 
@@ -210,8 +207,7 @@ fn check(path: &str, file: &str, store: Option<StoreKind>) -> String {
         let errors = counted(reading.count(Severity::Error), "error", "errors");
         let first = reading.diagnostics.iter().find(|one| one.severity == Severity::Error);
         let code = first.unwrap().code;
-        return text
-            + &format!("{errors} in {path}; more about the first: keyway why {code}\n");
+        return text + &format!("{errors} in {path}; more about the first: keyway why {code}\n");
     };
     let indexes = keyspace.collections.iter().map(|collection| collection.indexes.len()).sum();
     text.push_str(&format!(
