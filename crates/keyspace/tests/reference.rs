@@ -188,6 +188,46 @@ fn every_word_of_the_notation_is_explained_and_used() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
+#[test]
+fn every_limit_and_every_later_key_is_told() {
+    use keyspace::model::limits::*;
+    use keyspace::parse::grouped;
+    let stores = Document::file("docs/reference/stores.md");
+    let section = stores.section("## Limits").unwrap();
+    let limits = [
+        FILE_BYTES_MAX as u64,
+        NAME_CHARACTERS_MAX as u64,
+        KEY_BYTES_MAX,
+        KEY_SEGMENTS_MAX as u64,
+        VALUE_BYTES_MAX,
+        BATCH_WRITES_MAX,
+        BATCH_BYTES_MAX,
+        CASSANDRA_BATCH_BYTES_MAX,
+        ATOMIC_STEPS_MAX as u64,
+        PAGE_ROWS_MAX,
+        MANY_MAX,
+        PAGE_READS_PER_ROW,
+        PAGE_SLICES_MAX,
+        EACH_ENTRIES_MAX,
+        NEAR_CELLS_MAX,
+        TAKE_CANDIDATES_MAX,
+        COMMIT_ATTEMPTS_MAX,
+        CASSANDRA_PARTITION_BYTES_MAX,
+        FILES_RECORDS_MAX,
+        EXPRESSION_DEPTH_MAX as u64,
+    ];
+    for limit in limits {
+        let shown = grouped(limit);
+        let digits = |character: char| character.is_ascii_digit() || character == ',';
+        let mut numbers = section.split(|character| !digits(character));
+        assert!(numbers.any(|number| number.trim_end_matches(',') == shown), "{shown} is not told");
+    }
+    let patterns = Document::file("docs/reference/patterns.md");
+    for (word, _) in known::LATER {
+        assert!(patterns.text.lines().any(|line| in_first_cell(line, word)), "`{word}`");
+    }
+}
+
 /// The kinds of default, as the reference calls them.
 const DEFAULTS: [&str; 10] =
     ["number", "'text'", "true", "[]", "{}", "new", "new('prefix')", "now", "touch", "caller"];
