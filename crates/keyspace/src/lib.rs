@@ -11,6 +11,7 @@
 pub mod check;
 pub mod diagnostic;
 pub mod document;
+pub mod format;
 pub mod key;
 pub mod layout;
 pub mod model;
@@ -18,5 +19,6 @@ pub mod parse;
 pub mod plan;
 pub mod schema;
 pub mod source;
+pub mod starter;
 
 pub use check::{Reading, read, read_for};

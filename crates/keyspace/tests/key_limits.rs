@@ -6,7 +6,8 @@
 
 use keyspace::key::text::{self, Part, Separator};
 use keyspace::key::{
-    self, Direction, Error, ErrorKind, KEY_SEGMENTS_MAX, KeyType, KeyWriter, TEXT_BYTES_MAX, Value,
+    self, Direction, Error, ErrorKind, KEY_SEGMENTS_MAX, KEY_TEXT_BYTES_MAX, KeyType, KeyWriter,
+    Value,
 };
 
 const UP: Direction = Direction::Ascending;
@@ -81,9 +82,9 @@ fn a_path_stands_last_and_not_first() {
 fn texts_have_a_length_and_values_of_their_template() {
     let template = [Part::Literal("k"), Part::Segment(KeyType::Text)];
     let format = |values: &[Value<'_>]| text::format(Separator::Colon, &template, values);
-    let longest = "x".repeat(TEXT_BYTES_MAX - 2);
+    let longest = "x".repeat(KEY_TEXT_BYTES_MAX - 2);
     let spelled = format(&[Value::text(&longest)]).unwrap();
-    assert_eq!(spelled.len(), TEXT_BYTES_MAX);
+    assert_eq!(spelled.len(), KEY_TEXT_BYTES_MAX);
     assert!(text::parse(Separator::Colon, &template, &spelled).is_ok());
     let too_long = format!("{longest}x");
     assert_eq!(kind(format(&[Value::text(&too_long)])), ErrorKind::TextTooLong);

@@ -13,8 +13,19 @@ use std::path::{Path, PathBuf};
 /// The applications, whose keyspaces stand in `apps/`.
 const APPS: [&str; 5] = ["chat", "documents", "keri", "scaffold", "spreadapi"];
 /// Keyspaces written for these tests, beside their layouts.
-const OURS: [&str; 2] = ["ledger", "types"];
-const STORES: [StoreKind; 3] = [StoreKind::Cassandra, StoreKind::Postgres, StoreKind::Sqlite];
+const OURS: [&str; 3] = ["ledger", "shapes", "types"];
+/// Every kind but ScyllaDB, whose tables are Cassandra's.
+const STORES: [StoreKind; 9] = [
+    StoreKind::Memory,
+    StoreKind::Engine,
+    StoreKind::Files,
+    StoreKind::Sqlite,
+    StoreKind::Postgres,
+    StoreKind::Redis,
+    StoreKind::RedisCluster,
+    StoreKind::Cassandra,
+    StoreKind::IndexedDb,
+];
 
 #[test]
 fn layouts_are_as_expected() {

@@ -2,6 +2,7 @@
 //!
 //! All problems are found in one pass over the file; none stops the search for the others.
 
+mod fits;
 mod functions;
 pub mod resolve;
 mod rules;

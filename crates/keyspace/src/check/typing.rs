@@ -3,6 +3,9 @@
 //! Each expression is typed from the inside out. A problem is reported where it stands, once; what
 //! could not be typed is `Unknown`, which fits everywhere, so that one mistake gives one report.
 
+use super::fits::{
+    comparable, conversion, goes_into, is_literal_number, is_number_literal, suggest_word,
+};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, UnaryOperator};
 use crate::source::Span;
@@ -27,27 +30,6 @@ pub enum Typed {
     Caller,
     /// Could not be typed; the problem has been reported.
     Unknown,
-}
-
-impl Typed {
-    fn describe(&self) -> String {
-        match self {
-            Typed::Known(known) => format!("`{known}`"),
-            Typed::Integer { .. } => "a whole number".to_string(),
-            Typed::Fraction => "a number".to_string(),
-            Typed::Text(_) => "a text".to_string(),
-            Typed::Null => "`null`".to_string(),
-            Typed::Caller => "the caller".to_string(),
-            Typed::Unknown => "something unknown".to_string(),
-        }
-    }
-
-    fn required(&self) -> Option<&Type> {
-        match self {
-            Typed::Known(known) => Some(known.required()),
-            _ => None,
-        }
-    }
 }
 
 /// What names an expression may use.
@@ -394,69 +376,5 @@ impl Typer<'_> {
 
     fn mismatch(&mut self, span: Span, message: String, fix: &str) {
         self.problems.push(Diagnostic::new(&codes::TYPE_MISMATCH, span, message).fix(fix));
-    }
-}
-
-fn is_number_literal(typed: &Typed) -> bool {
-    matches!(typed, Typed::Integer { .. } | Typed::Fraction)
-}
-
-fn is_literal_number(typed: &Typed, known: &Type) -> bool {
-    matches!(typed, Typed::Integer { .. }) || (*typed == Typed::Fraction && *known == Type::F64)
-}
-
-fn comparable(first: &Type, second: &Type) -> bool {
-    let text = |known: &Type| matches!(known, Type::Text | Type::Enum(_));
-    first == second
-        || (first.is_integer() && second.is_integer())
-        || (text(first) && text(second) && (*first == Type::Text || *second == Type::Text))
-}
-
-/// Whether a value of this type may go where `target`, which is required, is expected.
-fn goes_into(typed: &Typed, target: &Type) -> bool {
-    match typed {
-        Typed::Unknown => true,
-        Typed::Known(known) => {
-            let known = known.required();
-            known == target
-                || (known.is_integer() && target.is_integer())
-                || (known.is_integer() && *target == Type::Duration)
-                || (matches!(known, Type::Enum(_)) && *target == Type::Text)
-                || (*known == Type::Duration && target.is_integer())
-                || *target == Type::Json
-        }
-        Typed::Integer { negative } => match target {
-            Type::I64 | Type::F64 | Type::Duration | Type::Json => true,
-            Type::U64 => !negative,
-            _ => false,
-        },
-        Typed::Fraction => matches!(target, Type::F64 | Type::Json),
-        Typed::Text(_) => matches!(target, Type::Text | Type::Json),
-        Typed::Null => *target == Type::Json,
-        Typed::Caller => {
-            matches!(
-                target,
-                Type::Text | Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64
-            )
-        }
-    }
-}
-
-fn conversion(target: &Type) -> String {
-    match target.required() {
-        Type::Text => "give a text in single quotes".to_string(),
-        Type::Timestamp => "give a time: `now`, `now - 10m`, or a field that holds one".to_string(),
-        Type::Duration => "give a length of time: `15m`".to_string(),
-        Type::Enum(words) => format!("give one of {}", words.join(", ")),
-        other => format!("give a value of type `{other}`"),
-    }
-}
-
-fn suggest_word(problem: Diagnostic, span: Span, text: &str, words: &[String]) -> Diagnostic {
-    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let near = crate::diagnostic::nearest(&format!("'{text}'"), quoted.iter().map(String::as_str));
-    match near {
-        Some(word) => problem.replace(format!("did you mean {word}?"), span, word),
-        None => problem.fix(format!("give one of {}", quoted.join(", "))),
     }
 }

@@ -39,7 +39,7 @@ pub enum ErrorKind {
     NotANumber,
     /// A UUID given as a time UUID is not of version 1 and of the standard variant.
     NotTimeUuid,
-    /// The text of a key is longer than [`TEXT_BYTES_MAX`](super::TEXT_BYTES_MAX).
+    /// The text of a key is longer than [`KEY_TEXT_BYTES_MAX`](super::KEY_TEXT_BYTES_MAX).
     TextTooLong,
     /// The text of a key has more or fewer parts than its template.
     PartCount,

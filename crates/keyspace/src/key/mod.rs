@@ -47,11 +47,4 @@ pub use shape::{Direction, KeyType, Segment};
 pub use value::Value;
 pub use write::{KeyWriter, encode, encode_front};
 
-/// The longest key, in bytes, its collection number included.
-pub const KEY_BYTES_MAX: usize = 1_024;
-
-/// The most segments a key may have.
-pub const KEY_SEGMENTS_MAX: usize = 64;
-
-/// The longest text form of a key, in bytes.
-pub const TEXT_BYTES_MAX: usize = 8_192;
+pub use crate::model::limits::{KEY_BYTES_MAX, KEY_SEGMENTS_MAX, KEY_TEXT_BYTES_MAX};

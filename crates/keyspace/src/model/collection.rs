@@ -301,6 +301,6 @@ impl Collection {
         };
         let content = content.unwrap_or(VALUE_BYTES_MAX).min(VALUE_BYTES_MAX);
         let body = if self.body.is_some() { VALUE_BYTES_MAX } else { 0 };
-        KEY_BYTES_MAX + content + body
+        KEY_BYTES_MAX as u64 + content + body
     }
 }

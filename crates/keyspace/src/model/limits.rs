@@ -3,10 +3,12 @@
 //! The checker refuses what would pass them, the planner calculates with them, and the stores
 //! refuse at their door whatever reaches them all the same.
 
-/// Bytes of one encoded key.
-pub const KEY_BYTES_MAX: u64 = 1_024;
+/// Bytes of one encoded key, its collection number included.
+pub const KEY_BYTES_MAX: usize = 1_024;
 /// Segments of one key.
 pub const KEY_SEGMENTS_MAX: usize = 64;
+/// Bytes of the text form of one key.
+pub const KEY_TEXT_BYTES_MAX: usize = 8_192;
 /// Bytes of one value, body or encoded record.
 pub const VALUE_BYTES_MAX: u64 = 1 << 20;
 /// Writes of one batch, index entries included.
@@ -35,8 +37,8 @@ pub const FILES_RECORDS_MAX: u64 = 1_000_000;
 pub const COMMIT_ATTEMPTS_MAX: u64 = 8;
 /// Candidates a `take` may meet in another caller's hands before it answers `busy`.
 pub const TAKE_CANDIDATES_MAX: u64 = 16;
-/// Cells of one `near` cover: 5 km over geohashes of 5 characters touch 16 at the equator and 100 at
-/// 85° of latitude.
+/// Cells of one `near` cover: 5 km over geohashes of 5 characters touch 16 at the equator and 100
+/// at 85° of latitude.
 pub const NEAR_CELLS_MAX: u64 = 128;
 /// Steps of one `atomic`.
 pub const ATOMIC_STEPS_MAX: usize = 16;

@@ -277,7 +277,10 @@ fn read_own(
     problems.push(
         Diagnostic::new(&codes::SEGMENT_TYPE, span, message)
             .replace("give it one, for example", span, format!("{name}: text"))
-            .fix("types are text, uuid, timeuuid, ulid, i64, u64, f64, bool, bytes, timestamp, date and enums"),
+            .fix(
+                "types are text, uuid, timeuuid, ulid, i64, u64, f64, bool, bytes, timestamp, date \
+                 and enums",
+            ),
     );
     cursor.take_while(|character| character != '}');
     Some(())

@@ -21,7 +21,7 @@ pub(super) fn record_size(collection: &Collection) -> Size {
 /// The bytes of a record's key alone: a bare key, a removal, a helper row.
 pub(super) fn key_size(collection: &Collection) -> Size {
     let usual = collection.key.segments().map(|segment| segment.segment_type.bytes_usual()).sum();
-    Size::new(usual, limits::KEY_BYTES_MAX)
+    Size::new(usual, limits::KEY_BYTES_MAX as u64)
 }
 
 /// The bytes of an entry; a claim holds the key of its owner too.
@@ -35,7 +35,7 @@ pub(super) fn entry_size(collection: &Collection, index: &Index) -> Size {
     }
     let max = max.unwrap_or(limits::VALUE_BYTES_MAX).min(limits::VALUE_BYTES_MAX);
     let owner = if index.unique { key_size(collection) } else { Size::default() };
-    Size::new(usual + owner.usual, limits::KEY_BYTES_MAX + max + owner.max)
+    Size::new(usual + owner.usual, limits::KEY_BYTES_MAX as u64 + max + owner.max)
 }
 
 /// Whether slices of a group are containers of their own on this store.

@@ -127,7 +127,7 @@ fn written(bounds: Bounds, effect: &Effect) -> Bounds {
     let bounds = bounds.write(Count::exactly(effect.rows), size);
     effect.entries.iter().fold(bounds, |bounds, entries| {
         let size = entry_size(&effect.collection, &entries.index);
-        let gone = Size::new(size.usual, limits::KEY_BYTES_MAX);
+        let gone = Size::new(size.usual, limits::KEY_BYTES_MAX as u64);
         let count = |most: u64| Count::new(EACH_ENTRIES_USUAL, most).times(effect.rows);
         bounds.write(count(entries.added), size).write(count(entries.removed), gone)
     })

@@ -4,11 +4,11 @@
 //! a later step takes.
 
 use super::Resolver;
-use super::allow::filled_by_caller;
-use super::arguments::{Call, argument_types, find, without};
+use super::arguments::{argument_types, find, without};
 use super::collections::members;
 use super::names::{NameOf, check_name};
 use super::patterns::named_argument;
+use super::step_arguments::{check_arguments, step_arguments};
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::limits::ATOMIC_STEPS_MAX;
@@ -48,17 +48,7 @@ impl Resolver<'_> {
         self.check_settings(written, Verb::Atomic);
         self.check_step_count(&verb.steps, verb.span);
         let allow = self.atomic_allow(written, &verb.steps, patterns);
-        let mut drafts = Vec::new();
-        let mut complete = true;
-        for step in &verb.steps {
-            match self.draft(step, &allow, patterns) {
-                Some(draft) => drafts.push(draft),
-                None => complete = false,
-            }
-        }
-        if !complete {
-            return None;
-        }
+        let drafts = self.drafts(&verb.steps, &allow, patterns)?;
         self.check_step_names(&drafts);
         let mut arguments = self.shared_arguments(&drafts);
         self.declare(written, &mut arguments);
@@ -102,6 +92,17 @@ impl Resolver<'_> {
             allow_declared: written.allow.is_some(),
             steps,
         })
+    }
+
+    /// Every step, or none: problems of all of them are reported first.
+    fn drafts<'t>(
+        &mut self,
+        steps: &'t [StepTree],
+        allow: &Allow,
+        patterns: &[Arc<Pattern>],
+    ) -> Option<Vec<Draft<'t>>> {
+        let drafts: Vec<_> = steps.iter().map(|step| self.draft(step, allow, patterns)).collect();
+        drafts.into_iter().collect()
     }
 
     fn check_step_count(&mut self, steps: &[StepTree], span: Span) {
@@ -375,41 +376,4 @@ fn merge_rows(known: &mut Argument, other: &Argument) {
             own.push(argument.clone());
         }
     }
-}
-
-/// What a call can give a step, under the batch's `allow` if the step has none of its own.
-fn step_arguments(pattern: &Arc<Pattern>, allow: &Allow) -> (Vec<Argument>, Vec<String>) {
-    let Some(target) = &pattern.target else { return (Vec::new(), Vec::new()) };
-    let allow = if pattern.allow == Allow::Step { allow } else { &pattern.allow };
-    let filled = filled_by_caller(&target.collection, allow, pattern.verb);
-    let call = Call {
-        verb: pattern.verb,
-        target,
-        by: None,
-        set: pattern.set.iter().map(|name| name.value.clone()).collect(),
-        if_version: pattern.if_version,
-        many: pattern.many.is_some(),
-        filled: filled.clone(),
-    };
-    let own: Vec<String> = pattern.bind.iter().map(|bind| bind.name.value.clone()).collect();
-    let mut possible = without(call.arguments(), &own);
-    // Declared arguments, and those that only its own bindings name.
-    let further = pattern.arguments.iter().filter(|a| find(&possible, &a.name).is_none());
-    let further: Vec<Argument> = further.filter(|a| !filled.contains(&a.name)).cloned().collect();
-    possible.extend(further);
-    (possible, filled)
-}
-
-fn check_arguments(target: &Target, allow: &Allow) -> (Vec<Argument>, Vec<String>) {
-    let filled = filled_by_caller(&target.collection, allow, Verb::Get);
-    let call = Call {
-        verb: Verb::Get,
-        target,
-        by: None,
-        set: Vec::new(),
-        if_version: false,
-        many: false,
-        filled: filled.clone(),
-    };
-    (call.arguments(), filled)
 }

@@ -1,17 +1,16 @@
 //! Collections and histories: contents, owners, lives, buckets and indexes.
 
+use super::histories::{history, history_rows};
 use super::indexes::index_key;
 use super::keys::{check_default, own_key};
 use super::names::{NameOf, check_name};
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{
-    BodyType, Bucket, Collection, Content, DefaultValue, Expect, Field, History, HistoryKeep,
-    Index, Key, Owner, Part, Segment, Ttl, Type,
+    BodyType, Bucket, Collection, Content, DefaultValue, Expect, Field, Index, Key, Owner, Ttl,
+    Type,
 };
-use crate::parse::{
-    BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, KeepTree, parse_duration,
-};
+use crate::parse::{BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, parse_duration};
 use crate::source::Spanned;
 use std::sync::Arc;
 
@@ -343,62 +342,4 @@ fn index(
         notes: tree.notes.clone(),
         key,
     })
-}
-
-/// Appends what every history's rows have after the bar.
-fn history_rows(key: &mut Key, problems: &mut Vec<Diagnostic>) {
-    if !key.rest().is_empty() {
-        let message = "a history's key names the document; its versions stand below it";
-        problems.push(
-            Diagnostic::new(&codes::BAD_HISTORY, key.span, message)
-                .fix("leave out the bar and what follows it"),
-        );
-        key.parts.truncate(key.group_parts);
-    }
-    let span = key.span;
-    let mut segment = |name: &str, segment_type: Type, default: Option<&str>| {
-        key.parts.push(Part::Segment(Segment {
-            name: name.to_string(),
-            segment_type,
-            descending: false,
-            default: default.map(|text| DefaultValue::Text(text.to_string())),
-            source: None,
-            appended: false,
-            span,
-        }));
-    };
-    let kinds = ["snapshot", "update"].map(str::to_string).to_vec();
-    segment("kind", Type::Enum(kinds), None);
-    segment("branch", Type::Text, Some("main"));
-    segment("version", Type::Bytes, None);
-    key.has_bar = true;
-}
-
-fn history(tree: &CollectionTree, problems: &mut Vec<Diagnostic>) -> History {
-    let keep = match tree.keep.as_ref().map(|keep| (&keep.value, keep.span)) {
-        None => HistoryKeep::All,
-        Some((KeepTree::Versions(number), _)) => HistoryKeep::Versions(*number),
-        Some((KeepTree::Text(text), _)) if text == "all" => HistoryKeep::All,
-        Some((KeepTree::Text(text), span)) => match parse_duration(text) {
-            Some(age) => HistoryKeep::Age(age),
-            None => {
-                let message = format!("a history cannot keep `{text}`");
-                problems.push(
-                    Diagnostic::new(&codes::BAD_HISTORY, span, message)
-                        .fix("write \"all\", an age such as \"30d\", or a number of versions"),
-                );
-                HistoryKeep::All
-            }
-        },
-    };
-    let compact = tree.compact_when.as_ref();
-    if let Some(rule) = compact.filter(|rule| rule.value != "updates >= snapshot") {
-        let message = format!("`{}` is no rule for compacting", rule.value);
-        problems.push(Diagnostic::new(&codes::BAD_HISTORY, rule.span, message).replace(
-            "the rule is",
-            rule.span,
-            "updates >= snapshot",
-        ));
-    }
-    History { keep, compact_when_larger: compact.is_some() }
 }

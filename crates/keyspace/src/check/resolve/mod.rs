@@ -10,11 +10,13 @@ mod arguments;
 mod atomic;
 mod changes;
 mod collections;
+mod histories;
 mod indexes;
 mod keys;
 mod names;
 mod patterns;
 mod serves;
+mod step_arguments;
 mod targets;
 
 pub use collections::members;

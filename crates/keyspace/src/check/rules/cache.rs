@@ -12,7 +12,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 Diagnostic::new(&codes::CACHE_INDEXED, index.name.span, message)
                     .on(
                         &[StoreKind::Redis, StoreKind::RedisCluster],
-                        "an evicted row would leave its entries behind, and claims that nobody holds",
+                        "an evicted row would leave entries behind, and claims that nobody holds",
                     )
                     .fix("leave the index out, and look the row up by its key")
                     .fix("or leave `cache` out, and give the rows a `ttl`"),

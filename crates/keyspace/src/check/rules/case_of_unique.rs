@@ -24,7 +24,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 problems.push(
                     Diagnostic::new(&codes::CASE_OF_UNIQUE, source.span, message)
                         .effect(format!(
-                            "two rows could hold the same {name} in different case, and a look-up in the other case finds nothing"
+                            "two rows could hold the same {name} in different case, and a look-up \
+                             in the other case finds nothing"
                         ))
                         .replace("fold it", source.span, format!("lower({name})")),
                 );

@@ -11,7 +11,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     let missing = match (keyspace.collections.is_empty(), keyspace.patterns.is_empty()) {
         (true, _) => Some((
             "collections",
-            "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\nfields = { text = \"text\" }",
+            "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\n\
+             fields = { text = \"text\" }",
         )),
         (false, true) => Some(("patterns", "[pattern.get_note]\nget = \"notes\"")),
         (false, false) => None,

@@ -22,7 +22,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             let separator = keyspace.separator;
             let id = collection.key.segments().last().map_or("id", |s| s.name.as_str());
             let index = format!(
-                "index.{own}_by_{name} = {{ key = \"{own}_by_{name}{separator}{{{name}}} | {{{id}}}\" }}"
+                "index.{own}_by_{name} = \
+                 {{ key = \"{own}_by_{name}{separator}{{{name}}} | {{{id}}}\" }}"
             );
             problems.push(
                 Diagnostic::new(&codes::ID_ONLY_IN_VALUE, field.span, message)

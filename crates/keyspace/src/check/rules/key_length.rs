@@ -20,13 +20,13 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 },
             }
         }
-        if fixed + free * TEXT_SEGMENT_BYTES_ASSUMED <= KEY_BYTES_MAX {
+        if fixed + free * TEXT_SEGMENT_BYTES_ASSUMED <= KEY_BYTES_MAX as u64 {
             continue;
         }
         let message = format!(
             "{} bytes of this key are fixed, of {}, which leaves too little for {free} texts",
             grouped(fixed),
-            grouped(KEY_BYTES_MAX)
+            grouped(KEY_BYTES_MAX as u64)
         );
         problems.push(
             Diagnostic::new(&codes::KEY_TOO_LONG, key.key().span, message)

@@ -4,9 +4,10 @@
 //! read. A container is the key under which a store keeps a whole group: a list of its rows, a Set,
 //! a Hash of counters.
 
-use super::{Facts, KeyOf};
+use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{Content, Key, Part, Type, Verb};
+use crate::layout::redis::{self, Container, Role};
+use crate::model::{Key, Part, Type};
 use crate::source::Span;
 
 /// A key that some store writes.
@@ -14,53 +15,47 @@ struct Written<'a> {
     parts: Vec<&'a Part>,
     what: String,
     is_container: bool,
+    is_shared: bool,
     span: Span,
 }
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    let containers = redis::containers(facts.keyspace);
     let mut written: Vec<Written<'_>> = Vec::new();
-    for key in facts.keys() {
-        for new in keys_of(facts, key) {
-            if let Some(other) = written.iter().find(|other| meet(&new.parts, &other.parts)) {
-                problems.push(collision(facts, &new, other));
-            }
-            written.push(new);
+    for new in containers.iter().filter_map(|container| written_as(facts, container)) {
+        let collides = |other: &&Written<'_>| {
+            !(new.is_shared && other.is_shared) && meet(&new.parts, &other.parts)
+        };
+        if let Some(other) = written.iter().find(collides) {
+            problems.push(collision(facts, &new, other));
         }
+        written.push(new);
     }
 }
 
-/// The keys that rows or entries, and their containers, are written under.
-fn keys_of<'a>(facts: &Facts<'a>, key: KeyOf<'a>) -> Vec<Written<'a>> {
-    let template = key.key();
-    let name = key.text();
-    let whole = Written {
-        parts: template.parts.iter().collect(),
-        what: format!("a row of `{name}`"),
-        is_container: false,
-        span: template.span,
+/// What Redis has under a key of its own; the other stores have no names beyond these.
+fn written_as<'a>(facts: &Facts<'_>, container: &'a Container) -> Option<Written<'a>> {
+    let serves = &container.serves;
+    let collection = facts.keyspace.collection(&serves.collection)?;
+    let (name, span) = match &serves.index {
+        Some(index) => {
+            let name = format!("{}.{index}", serves.collection);
+            (name, collection.index(index)?.key.span)
+        }
+        None => (serves.collection.clone(), collection.key.span),
     };
-    let container = Written {
-        parts: template.container(),
-        what: format!("the list of a group of `{name}`"),
-        is_container: true,
-        span: template.span,
-    };
-    let listed = facts.keyspace.patterns.iter().any(|pattern| {
-        let target = pattern.target.as_ref();
-        pattern.verb == Verb::List
-            && target.is_some_and(|target| {
-                target.index.is_none() && target.collection.name.value == key.collection.name.value
-            })
-    });
-    let counted = key.collection.content == Content::Counter && key.collection.ttl.is_none();
-    match key.index {
-        Some(index) if index.unique => vec![whole],
-        Some(_) => vec![container],
-        None if template.is_whole_group() => vec![whole],
-        None if key.collection.content == Content::Keys || counted => vec![container],
-        None if listed => vec![container, whole],
-        None => vec![whole],
-    }
+    let is_container = !matches!(
+        container.role,
+        Role::Record | Role::Value | Role::Counter | Role::Entry | Role::Claim
+    );
+    let what = if is_container { "the list of a group of" } else { "a row of" };
+    Some(Written {
+        parts: container.parts.iter().collect(),
+        what: format!("{what} `{name}`"),
+        is_container,
+        is_shared: container.role.is_shared(),
+        span,
+    })
 }
 
 fn collision(facts: &Facts<'_>, new: &Written<'_>, other: &Written<'_>) -> Diagnostic {

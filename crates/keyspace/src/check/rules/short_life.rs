@@ -22,7 +22,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             Diagnostic::new(&codes::SHORT_TTL, written.content(), message)
                 .on(&GROUP_ATOMIC, "clocks of several machines differ by more than that at times")
                 .fix("let rows live for 10 s or longer")
-                .fix("or keep to a store with one clock: `stores = [\"engine\", \"postgres\", \"redis\"]`"),
+                .fix("or keep to stores with one clock: `stores = [\"engine\", \"redis\"]`"),
         );
     }
 }

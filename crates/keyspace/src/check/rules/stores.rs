@@ -23,7 +23,7 @@ fn random_uuids(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 Diagnostic::new(&codes::BY_TIME_OF_UUID, segment.span, message)
                     .on(
                         &[StoreKind::Cassandra, StoreKind::Scylla],
-                        "uuids sort by version before anything else, so that another version is refused",
+                        "uuids sort by version before all else, so another version is refused",
                     )
                     .fix("nothing, if ids are made by `new`")
                     .fix("`timeuuid` or `ulid`, if they hold a time"),
@@ -47,7 +47,8 @@ fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 .severity(Severity::Note)
                 .on(
                     &[StoreKind::Redis, StoreKind::RedisCluster],
-                    "it is kept as a sorted set, about 128 bytes a row; up to 10,000 rows it could be a Set",
+                    "it is kept as a sorted set, about 128 bytes a row; \
+                     up to 10,000 rows it could be a Set",
                 )
                 .paste("if it stays small", "expect = { rows_per_group = 1_000 }"),
         );

@@ -39,7 +39,10 @@ fn bounds(condition: &Expression, name: &str) -> bool {
             bounds(left, name) || bounds(right, name)
         }
         ExpressionKind::Binary(operator, left, right) => {
-            let is_member = |side: &Expression| matches!(&side.kind, ExpressionKind::Member(member) if member == name);
+            let is_member = |side: &Expression| match &side.kind {
+                ExpressionKind::Member(member) => member == name,
+                _ => false,
+            };
             operator.is_comparison()
                 && *operator != BinaryOperator::NotEqual
                 && (is_member(left) || is_member(right))

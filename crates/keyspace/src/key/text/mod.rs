@@ -18,7 +18,7 @@ pub use scalar::{parse_scalar, scalar_text};
 
 use std::borrow::Cow;
 
-use super::{Error, ErrorKind, KeyType, TEXT_BYTES_MAX, Value};
+use super::{Error, ErrorKind, KEY_TEXT_BYTES_MAX, KeyType, Value};
 
 /// What stands between the parts of a key's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -91,8 +91,8 @@ pub fn parse(
     template: &[Part<'_>],
     text: &str,
 ) -> Result<Vec<Value<'static>>, Error> {
-    if text.len() > TEXT_BYTES_MAX {
-        return Err(Error::new(ErrorKind::TextTooLong, TEXT_BYTES_MAX));
+    if text.len() > KEY_TEXT_BYTES_MAX {
+        return Err(Error::new(ErrorKind::TextTooLong, KEY_TEXT_BYTES_MAX));
     }
     check_paths(template)?;
     if template.is_empty() && text.is_empty() {
@@ -166,8 +166,8 @@ fn check_paths(template: &[Part<'_>]) -> Result<(), Error> {
 
 fn join(separator: Separator, parts: &[Cow<'_, str>]) -> Result<String, Error> {
     let length = parts.iter().map(|part| part.len() + 1).sum::<usize>().saturating_sub(1);
-    if length > TEXT_BYTES_MAX {
-        return Err(Error::new(ErrorKind::TextTooLong, TEXT_BYTES_MAX));
+    if length > KEY_TEXT_BYTES_MAX {
+        return Err(Error::new(ErrorKind::TextTooLong, KEY_TEXT_BYTES_MAX));
     }
     let mut text = String::with_capacity(length);
     for (index, part) in parts.iter().enumerate() {

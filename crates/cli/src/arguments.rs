@@ -1,0 +1,185 @@
+//! What the program accepts: commands, options and their help.
+//!
+//! Only words and types; nothing here acts. Completions are made from the same declarations.
+
+use crate::terminal::Color;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use keyspace::model::StoreKind;
+
+/// Everything on the command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "keyway",
+    version,
+    about = "One file names every key and every question; keyway proves, explains and lays it out",
+    after_help = "\
+Exit status: 0 done, 1 the file has problems, 2 wrong usage or an unreadable file.
+FILE may be `-`: standard input.
+
+Begin with:
+  keyway new shop --output keyspace.toml
+  keyway check keyspace.toml"
+)]
+pub(crate) struct Arguments {
+    /// Colours: auto means on a terminal, by NO_COLOR and CLICOLOR_FORCE
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Report every problem of a file, or prove that each pattern is bounded work
+    #[command(after_help = "Examples:\n  \
+        keyway check keyspace.toml\n  \
+        keyway check keyspace.toml --store postgres --store cassandra\n  \
+        keyway check - --json < keyspace.toml\n\n\
+        Without --store, a pattern that some store refuses is only noted, unless the file\n\
+        names that store; with --store it is an error.")]
+    Check(Check),
+    /// Show how each pattern is answered, and what it costs
+    #[command(after_help = "Examples:\n  \
+        keyway explain keyspace.toml\n  \
+        keyway explain keyspace.toml read_messages --store cassandra")]
+    Explain(Explain),
+    /// Print what a store would hold: tables, keys or files
+    #[command(after_help = "Examples:\n  \
+        keyway layout keyspace.toml --store postgres\n  \
+        keyway layout keyspace.toml          every store, one after the other")]
+    Layout(Layout),
+    /// Write the documents of a keyspace: Markdown, a drawing, a Mermaid diagram
+    #[command(after_help = "Examples:\n  \
+        keyway doc keyspace.toml > KEYSPACE.md\n  \
+        keyway doc keyspace.toml --svg > keyspace.svg\n  \
+        keyway doc keyspace.toml --output docs     writes docs/NAME.md and docs/NAME.svg")]
+    Doc(Doc),
+    /// Print the JSON Schema of keyspace files, for editors
+    #[command(after_help = "Example:\n  \
+        keyway schema > keyway.schema.json\n\n\
+        Then let the first line of a keyspace file be\n  \
+        #:schema ./keyway.schema.json")]
+    Schema,
+    /// Tidy files in place; no comment or value is lost
+    #[command(after_help = "Examples:\n  \
+        keyway format keyspace.toml\n  \
+        keyway format --check apps/*/keyspace.toml     changes nothing; status 1 if one would\n  \
+        keyway format - < keyspace.toml                answers on standard output")]
+    Format(Format),
+    /// Begin a keyspace file: a small application with comments
+    #[command(after_help = "Examples:\n  \
+        keyway new shop                              prints it\n  \
+        keyway new shop --output keyspace.toml       never overwrites a file")]
+    New(New),
+    /// Explain a code such as KW103, or list all codes
+    #[command(after_help = "Examples:\n  \
+        keyway why KW103\n  \
+        keyway why")]
+    Why(Why),
+    /// Print completions for a shell
+    #[command(after_help = "Examples:\n  \
+        keyway completions bash > ~/.local/share/bash-completion/completions/keyway\n  \
+        keyway completions fish > ~/.config/fish/completions/keyway.fish")]
+    Completions(Completions),
+}
+
+/// `keyway check`.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// A store it must run on; may be given several times
+    #[arg(long, value_name = "KIND", value_parser = store_parser())]
+    pub(crate) store: Vec<StoreKind>,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keyway explain`.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// Only this pattern
+    pub(crate) pattern: Option<String>,
+    /// Only on this store
+    #[arg(long, value_name = "KIND", value_parser = store_parser())]
+    pub(crate) store: Option<StoreKind>,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keyway layout`.
+#[derive(Args, Debug)]
+pub(crate) struct Layout {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// Only this store
+    #[arg(long, value_name = "KIND", value_parser = store_parser())]
+    pub(crate) store: Option<StoreKind>,
+    /// Answer with one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keyway doc`.
+#[derive(Args, Debug)]
+pub(crate) struct Doc {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// Write NAME.md and NAME.svg into this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["svg", "mermaid"])]
+    pub(crate) output: Option<String>,
+    /// Print the drawing
+    #[arg(long, conflicts_with = "mermaid")]
+    pub(crate) svg: bool,
+    /// Print the Mermaid diagram
+    #[arg(long)]
+    pub(crate) mermaid: bool,
+}
+
+/// `keyway format`.
+#[derive(Args, Debug)]
+pub(crate) struct Format {
+    /// The keyspace files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Change nothing; fail if a file is not formatted
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// `keyway new`.
+#[derive(Args, Debug)]
+pub(crate) struct New {
+    /// The keyspace's name: small letters, digits and `_`
+    pub(crate) name: String,
+    /// Write it here instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+}
+
+/// `keyway why`.
+#[derive(Args, Debug)]
+pub(crate) struct Why {
+    /// The code, as a report shows it
+    pub(crate) code: Option<String>,
+}
+
+/// `keyway completions`.
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// A kind of store by its name; a wrong one is answered with the list and the nearest.
+fn store_parser() -> impl TypedValueParser<Value = StoreKind> {
+    PossibleValuesParser::new(StoreKind::ALL.map(StoreKind::name))
+        .try_map(|name| StoreKind::from_name(&name).ok_or("no such store"))
+}

@@ -1,0 +1,152 @@
+//! `keyway check`: every problem of a file, or how each store answers it.
+//!
+//! The report is what was asked for, so it goes to standard output, good or bad.
+
+use crate::answer::{Answer, Status};
+use crate::arguments::Check;
+use crate::json;
+use crate::report::{self, Report, counted};
+use keyspace::diagnostic::render::Style;
+use keyspace::diagnostic::{Diagnostic, Severity};
+use keyspace::model::{Keyspace, StoreKind};
+use keyspace::plan::{self, Plan, plans};
+use serde::Serialize;
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Checked {
+    #[serde(flatten)]
+    problems: json::Problems,
+    keyspace: Option<Size>,
+    stores: Vec<Tally>,
+}
+
+#[derive(Debug, Serialize)]
+struct Size {
+    name: String,
+    patterns: usize,
+    collections: usize,
+    indexes: usize,
+}
+
+/// How one store answers all patterns.
+#[derive(Debug, Serialize)]
+struct Tally {
+    store: &'static str,
+    native: usize,
+    assisted: usize,
+    refused: usize,
+}
+
+/// Checks a file.
+pub(crate) fn run(options: &Check, style: Style) -> Answer {
+    let mut report = match report::read(&options.file, &options.store) {
+        Ok(report) => report,
+        Err(answer) => return answer,
+    };
+    report.diagnostics.retain(|one| concerns(one, &options.store));
+    let tallies = tallies(report.keyspace.as_ref(), &options.store);
+    let output = if options.json {
+        json::text(&Checked {
+            problems: json::Problems::of(&report),
+            keyspace: report.keyspace.as_ref().map(size),
+            stores: tallies,
+        })
+    } else {
+        described(&report, &tallies, style)
+    };
+    let status = if report.is_sound() { Status::Done } else { Status::Problems };
+    Answer { output, complaint: String::new(), status }
+}
+
+/// Who asks for some stores does not want to hear what the others refuse.
+fn concerns(diagnostic: &Diagnostic, asked: &[StoreKind]) -> bool {
+    let stores: Vec<StoreKind> =
+        diagnostic.effects.iter().flat_map(|effect| effect.stores.clone()).collect();
+    diagnostic.severity != Severity::Note
+        || asked.is_empty()
+        || stores.is_empty()
+        || stores.iter().any(|store| asked.contains(store))
+}
+
+fn tallies(keyspace: Option<&Keyspace>, asked: &[StoreKind]) -> Vec<Tally> {
+    let Some(keyspace) = keyspace else { return Vec::new() };
+    let plans = plans(keyspace);
+    let shown = StoreKind::ALL.into_iter();
+    let shown = shown.filter(|store| asked.is_empty() || asked.contains(store));
+    shown.map(|store| tally(&plans, store)).collect()
+}
+
+fn tally(plans: &[Plan], store: StoreKind) -> Tally {
+    let mut tally = Tally { store: store.name(), native: 0, assisted: 0, refused: 0 };
+    for plan in plans {
+        match plan.answer(store) {
+            plan::Answer::Native(_) => tally.native += 1,
+            plan::Answer::Assisted { .. } => tally.assisted += 1,
+            plan::Answer::Refused(_) => tally.refused += 1,
+        }
+    }
+    tally
+}
+
+fn described(report: &Report, tallies: &[Tally], style: Style) -> String {
+    let mut text = report.drawn(style, Severity::Warning);
+    match &report.keyspace {
+        Some(keyspace) if report.is_sound() => {
+            text.push_str(&success_line(report, keyspace));
+            text.push('\n');
+            text.push_str(&table(tallies));
+            text.push_str(&notes(report));
+        }
+        _ => text.push_str(&report.closing_line()),
+    }
+    text
+}
+
+fn success_line(report: &Report, keyspace: &Keyspace) -> String {
+    let size = size(keyspace);
+    let warnings = match report.count(Severity::Warning) {
+        0 => String::new(),
+        count => format!(", {}", counted(count, "warning")),
+    };
+    format!(
+        "{}: {}, {}, {}: all answered by bounded work{warnings}\n",
+        report.input.name,
+        counted(size.patterns, "pattern"),
+        counted(size.collections, "collection"),
+        counted(size.indexes, "index"),
+    )
+}
+
+fn size(keyspace: &Keyspace) -> Size {
+    Size {
+        name: keyspace.name.value.clone(),
+        patterns: keyspace.patterns.len(),
+        collections: keyspace.collections.len(),
+        indexes: keyspace.collections.iter().map(|collection| collection.indexes.len()).sum(),
+    }
+}
+
+fn table(tallies: &[Tally]) -> String {
+    let mut text = format!("{:14}{:>8}{:>10}{:>9}\n", "store", "native", "assisted", "refused");
+    for tally in tallies {
+        let Tally { store, native, assisted, refused } = tally;
+        text.push_str(&format!("{store:14}{native:>8}{assisted:>10}{refused:>9}\n"));
+    }
+    text
+}
+
+/// Notes in a line each: what they say in full is a matter of `explain` and `--json`.
+fn notes(report: &Report) -> String {
+    let mut text = String::new();
+    for note in report.diagnostics.iter().filter(|one| one.severity == Severity::Note) {
+        text.push_str(&format!("\nnote[{}]: {}", note.code, note.message));
+        for effect in &note.effects {
+            text.push_str(&format!("\n  {}", effect.text));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,89 @@
+//! `keyway format`: tidies files in place.
+//!
+//! A file is written only if it changes, and whole: into a file beside it that then takes its name.
+//! One that cannot be formatted is left as it is, and the others are still done.
+
+use crate::answer::{Answer, Status};
+use crate::arguments::Format;
+use crate::input::{self, Input};
+use keyspace::diagnostic::render::{Style, render};
+use keyspace::format::{FormatError, format};
+use std::path::Path;
+use std::{fs, io};
+
+/// Formats every file and answers how it went.
+pub(crate) fn run(options: &Format, style: Style) -> Answer {
+    let mut whole = Answer::done("");
+    for path in &options.files {
+        let answer = one(path, options.check, style);
+        whole.output.push_str(&answer.output);
+        whole.complaint.push_str(&answer.complaint);
+        whole.status = worse(whole.status, answer.status);
+    }
+    whole
+}
+
+fn one(path: &str, check: bool, style: Style) -> Answer {
+    let input = match input::read(path) {
+        Ok(input) => input,
+        Err(answer) => return answer,
+    };
+    let formatted = match format(&input.text) {
+        Ok(formatted) => formatted,
+        Err(error) => return Answer::problems(complaint(&input, &error, style)),
+    };
+    let changed = formatted != input.text;
+    match (path, check) {
+        (_, true) if changed => Answer {
+            output: format!("{} is not formatted; run: keyway format {path}\n", input.name),
+            ..Answer::problems("")
+        },
+        (_, true) => Answer::done(""),
+        ("-", false) => Answer::done(formatted),
+        (_, false) if !changed => Answer::done(""),
+        (_, false) => match replace(Path::new(path), &formatted) {
+            Ok(()) => Answer::done(format!("{path} formatted\n")),
+            Err(error) => Answer::usage(
+                &format!("cannot write {path}: {error}"),
+                "allow this user to write it",
+            ),
+        },
+    }
+}
+
+/// A crash half way leaves the old file or the new one, never half of one. A link stays a link.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".keyway-new");
+    let beside = path.with_file_name(name);
+    let written = fs::write(&beside, text)
+        .and_then(|()| fs::metadata(&path))
+        .and_then(|metadata| fs::set_permissions(&beside, metadata.permissions()))
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn worse(left: Status, right: Status) -> Status {
+    match (left, right) {
+        (Status::Usage, _) | (_, Status::Usage) => Status::Usage,
+        (Status::Problems, _) | (_, Status::Problems) => Status::Problems,
+        _ => Status::Done,
+    }
+}
+
+fn complaint(input: &Input, error: &FormatError, style: Style) -> String {
+    let FormatError::NotToml(problems) = error else {
+        return format!("{}: {error}\n", input.name);
+    };
+    let mut complaint = String::new();
+    for problem in problems {
+        complaint.push_str(&render(problem, &input.name, &input.text, style));
+        complaint.push_str("\n\n");
+    }
+    complaint + &format!("{}: {error}\n", input.name)
+}

@@ -1,0 +1,11 @@
+//! One file a command: options in, an answer out.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod doc;
+pub(crate) mod explain;
+pub(crate) mod format;
+pub(crate) mod layout;
+pub(crate) mod new;
+pub(crate) mod schema;
+pub(crate) mod why;

@@ -1,0 +1,59 @@
+//! `keyway why`: the page of a code, or the list of all.
+
+use crate::answer::Answer;
+use crate::arguments::Why;
+use keyspace::diagnostic::{CODES, Code};
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// How many codes are shown for one that does not exist.
+const NEAR_CODES: usize = 5;
+
+/// Prints a page or the list.
+pub(crate) fn run(options: &Why) -> Answer {
+    let Some(written) = &options.code else { return Answer::done(list(CODES.iter().copied())) };
+    match Code::from_text(written) {
+        Some(code) => Answer::done(page(code)),
+        None => unknown(written),
+    }
+}
+
+fn page(code: &Code) -> String {
+    let name = code.to_string();
+    match PAGES.iter().find(|(page, _)| *page == name) {
+        Some((_, text)) => format!("{}\n", text.trim_end()),
+        None => format!("{name}: {}\n\n{}\n", code.title, code.effect),
+    }
+}
+
+fn list<'a>(codes: impl Iterator<Item = &'a Code>) -> String {
+    codes.map(|code| format!("{code}  {:7}  {}\n", code.severity.name(), code.title)).collect()
+}
+
+fn unknown(written: &str) -> Answer {
+    let problem = format!("there is no code `{written}`");
+    let mut answer = Answer::usage(&problem, "keyway why lists every code");
+    let near = near_codes(written);
+    if !near.is_empty() {
+        answer.complaint.push_str("near it:\n");
+        for line in list(near.into_iter()).lines() {
+            answer.complaint.push_str(&format!("  {line}\n"));
+        }
+    }
+    answer
+}
+
+/// Codes with a near number; or, for words, codes that speak of them.
+fn near_codes(written: &str) -> Vec<&'static Code> {
+    let digits: String = written.chars().filter(char::is_ascii_digit).collect();
+    let mut near: Vec<&'static Code> = CODES.to_vec();
+    if let Ok(number) = digits.parse::<u16>() {
+        near.sort_by_key(|code| code.number.abs_diff(number));
+    } else {
+        let word = written.to_lowercase();
+        near.retain(|code| !word.is_empty() && code.title.contains(&word));
+    }
+    near.truncate(NEAR_CODES);
+    near.sort_by_key(|code| code.number);
+    near
+}

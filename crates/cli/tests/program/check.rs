@@ -1,0 +1,130 @@
+//! `keyway check`: what it prints, in both forms, and how it ends.
+
+use crate::{apps, command, keyway, keyway_with};
+
+/// Two errors and a warning or more, far apart.
+const BAD: &str = "[keyspace]\nname = \"shop\"\n\n\
+    [collection.users]\nkey = \"user:{user_id: string}\"\nvalue = \"jsn\"\n\n\
+    [pattern.get_user]\nget = \"users\"\n";
+
+#[test]
+fn the_applications_pass_without_a_warning() {
+    for app in apps() {
+        let ran = keyway(&["check", &app]);
+        assert_eq!(ran.status, 0, "{}", ran.output);
+        assert_eq!(ran.complaint, "");
+        let first = ran.output.lines().next().unwrap();
+        assert!(first.starts_with(&format!("{app}: ")), "{first}");
+        assert!(first.ends_with(": all answered by bounded work"), "{first}");
+        assert!(ran.output.contains("\nstore           native  assisted  refused\n"));
+        assert_eq!(ran.output.matches("\nredis-cluster ").count(), 1);
+    }
+}
+
+#[test]
+fn the_starter_passes_without_a_warning() {
+    let starter = keyway(&["new", "shop"]).output;
+    let ran = keyway_with(&["check", "-"], &starter, &[]);
+    assert_eq!(ran.status, 0, "{}", ran.output);
+    assert!(!ran.output.contains("warning"), "{}", ran.output);
+    assert!(ran.output.contains("all answered by bounded work\n"), "{}", ran.output);
+    assert!(!ran.output.contains("note["), "no store refuses any of it:\n{}", ran.output);
+}
+
+#[test]
+fn every_problem_is_shown_with_its_place_and_then_counted() {
+    let ran = keyway_with(&["check", "-"], BAD, &[]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.output.contains("error[KW023]"), "{}", ran.output);
+    assert!(ran.output.contains("error[KW003]"), "{}", ran.output);
+    assert!(ran.output.contains("--> <standard input>:5:23"), "{}", ran.output);
+    let last = ran.output.lines().last().unwrap();
+    assert!(last.starts_with("2 errors in <standard input>"), "{last}");
+    assert!(last.ends_with("keyway why KW023"), "{last}");
+    assert!(!ran.output.contains('\u{1b}'), "no colours in a pipe");
+}
+
+#[test]
+fn problems_as_json() {
+    let ran = keyway_with(&["check", "-", "--json"], BAD, &[]);
+    assert_eq!(ran.status, 1);
+    let object: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
+    assert_eq!(object["ok"], false);
+    assert_eq!(object["errors"], 2);
+    assert_eq!(object["keyspace"], serde_json::Value::Null);
+    let first = &object["problems"][0];
+    assert_eq!(first["code"], "KW023");
+    assert_eq!(first["severity"], "error");
+    assert_eq!(first["places"][0]["line"], 5);
+    assert_eq!(first["places"][0]["column"], 23);
+    assert_eq!(first["fixes"][0]["edit"]["replacement"], "text");
+    let start = first["fixes"][0]["edit"]["start"].as_u64().unwrap() as usize;
+    let end = first["fixes"][0]["edit"]["end"].as_u64().unwrap() as usize;
+    assert_eq!(&BAD[start..end], "string");
+}
+
+#[test]
+fn success_as_json() {
+    let ran = keyway(&["check", "apps/chat/keyspace.toml", "--json"]);
+    assert_eq!(ran.status, 0);
+    let object: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
+    assert_eq!(object["ok"], true);
+    assert_eq!(object["file"], "apps/chat/keyspace.toml");
+    assert_eq!(object["keyspace"]["name"], "chat");
+    let stores = object["stores"].as_array().unwrap();
+    assert_eq!(stores.len(), 10);
+    let patterns = object["keyspace"]["patterns"].as_u64().unwrap();
+    for store in stores {
+        let count = |name: &str| store[name].as_u64().unwrap();
+        assert_eq!(count("native") + count("assisted") + count("refused"), patterns);
+    }
+}
+
+#[test]
+fn a_refusal_is_a_note_until_the_store_is_asked_for() {
+    let app = "apps/spreadapi/keyspace.toml";
+    let ran = keyway(&["check", app]);
+    assert_eq!(ran.status, 0);
+    assert!(ran.output.contains("note[KW101]: `publish` is refused on cassandra, scylla"));
+    let ran = keyway(&["check", app, "--store", "cassandra"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.output.contains("error[KW101]: `publish` is refused on cassandra"));
+    assert!(!ran.output.contains("note["), "only what was asked for:\n{}", ran.output);
+    let ran = keyway(&["check", app, "--store", "postgres", "--store", "sqlite"]);
+    assert_eq!(ran.status, 0);
+    assert!(!ran.output.contains("note["), "{}", ran.output);
+    assert_eq!(ran.output.lines().count(), 5, "{}", ran.output);
+}
+
+#[test]
+fn colours_when_they_are_asked_for() {
+    let colourful = |arguments: &[&str], variables: &[(&str, &str)]| {
+        keyway_with(arguments, BAD, variables).output.contains('\u{1b}')
+    };
+    assert!(colourful(&["--color", "always", "check", "-"], &[]));
+    assert!(colourful(&["check", "-", "--color", "always"], &[("NO_COLOR", "1")]));
+    assert!(colourful(&["check", "-"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!colourful(&["check", "-"], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!colourful(&["check", "-", "--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+#[test]
+fn no_input_makes_it_panic() {
+    let app = std::fs::read_to_string(crate::root().join("apps/chat/keyspace.toml")).unwrap();
+    let texts =
+        ["", "\u{0}", "[[[[", "a", "[keyspace]", "\u{feff}[keyspace]\nname = 'é'\n", "= = ="];
+    let cuts = (0..app.len()).step_by(397).filter_map(|end| app.get(..end));
+    for text in texts.into_iter().chain(cuts) {
+        let ran = keyway_with(&["check", "-"], text, &[]);
+        assert!(matches!(ran.status, 0 | 1), "{text:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_reported() {
+    let Ok(full) = std::fs::File::create("/dev/full") else { return };
+    let output = command(&["why"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}

@@ -1,0 +1,228 @@
+//! Decides which containers a collection and its indexes have in Redis.
+//!
+//! The rules are few: a row is at its own key; what is walked along has one container a group; what
+//! has no room for a version or an end has it beside the group. Nothing else decides a type.
+
+use super::super::{Serves, sortable, uses};
+use super::{
+    Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICE, SLICES, SliceForm,
+    VERSION,
+};
+use crate::model::limits::REDIS_SET_ROWS_MAX;
+use crate::model::{
+    Bucket, Collection, Content, Expect, Index, Key, Keyspace, Mode, Part, Segment, Type,
+};
+use crate::source::Span;
+
+/// Whether rows of a collection have entries that outlive them unless somebody sweeps.
+pub fn has_entries(keyspace: &Keyspace, collection: &Collection) -> bool {
+    let serves = Serves::new(collection, None);
+    let listed = uses::is_listed(keyspace, &serves) && !collection.key.is_whole_group();
+    listed || !collection.indexes.is_empty()
+}
+
+/// The extra fields of a record's Hash.
+pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'static str> {
+    let fields = collection.fields();
+    // Redis has no empty Hash, so a record that may be all nulls needs a field of some kind.
+    let may_be_empty =
+        collection.body.is_none() && fields.iter().all(|f| f.field_type.is_optional());
+    let versioned = keyspace.mode(collection) == Mode::Conditional || may_be_empty;
+    let expiring = collection.ttl.is_some() && has_entries(keyspace, collection);
+    [(versioned, VERSION), (expiring, EXPIRY)]
+        .into_iter()
+        .filter_map(|(wanted, name)| wanted.then_some(name))
+        .collect()
+}
+
+/// Appends the containers of a collection's rows.
+pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut Vec<Container>) {
+    let serves = Serves::new(collection, None);
+    let key = &collection.key;
+    let alone = key.is_whole_group();
+    let ends = collection.ttl.is_some();
+    let small = is_small(&collection.expect);
+    let listed = uses::is_listed(keyspace, &serves) && !alone;
+    let bucket = collection.bucket.as_ref();
+    let make = Make { keyspace, key, serves: &serves, bucket };
+    let (role, redis_type) = match &collection.content {
+        Content::Fields(_) => (Role::Record, RedisType::Hash),
+        Content::Keys if collection.body.is_some() => (Role::Record, RedisType::Hash),
+        Content::Counter if !alone && !ends => (Role::Counters, RedisType::Hash),
+        Content::Counter | Content::Window { .. } => (Role::Counter, RedisType::String),
+        Content::Keys if !alone && !ends && small => (Role::Keys, RedisType::Set),
+        Content::Keys if !alone && !ends => (Role::Keys, RedisType::SortedSet),
+        Content::Keys | Content::Json | Content::Text | Content::Bytes => {
+            (Role::Value, RedisType::String)
+        }
+    };
+    match role {
+        Role::Counters | Role::Keys => make.group(role, redis_type, found),
+        _ => {
+            let expires = row_expires(keyspace, collection);
+            found.push(Container { expires, ..make.row(role, redis_type) });
+            if listed {
+                make.group(Role::Order, RedisType::SortedSet, found);
+            }
+        }
+    }
+    if role == Role::Counters && listed && !small {
+        found.push(make.named(ORDER, Role::Order, RedisType::SortedSet));
+    }
+    if keyspace.mode(collection) == Mode::Conditional && role != Role::Record {
+        found.push(make.beside(VERSION, Role::Versions, RedisType::Hash));
+    }
+    let swept = row_expires(keyspace, collection).is_some() && has_entries(keyspace, collection);
+    if swept {
+        found.push(make.beside(EXPIRY, Role::Expiries, RedisType::SortedSet));
+    }
+}
+
+/// When Redis ends a row. Counts always end exactly: whoever adds next begins anew.
+fn row_expires(keyspace: &Keyspace, collection: &Collection) -> Option<Expires> {
+    match (&collection.content, &collection.ttl) {
+        (Content::Window { .. }, _) | (Content::Counter, Some(_)) => Some(Expires::AtEnd),
+        (_, Some(_)) if has_entries(keyspace, collection) => Some(Expires::AfterGrace),
+        (_, Some(_)) => Some(Expires::AtEnd),
+        (_, None) => None,
+    }
+}
+
+/// Appends the containers of an index.
+pub(super) fn of_index(
+    keyspace: &Keyspace,
+    collection: &Collection,
+    index: &Index,
+    found: &mut Vec<Container>,
+) {
+    let serves = Serves::new(collection, Some(index));
+    let make = Make { keyspace, key: &index.key, serves: &serves, bucket: index.bucket.as_ref() };
+    let alone = index.key.is_whole_group();
+    let expires = row_expires(keyspace, collection);
+    let kept = !index.keep.is_empty();
+    if index.unique || alone {
+        let redis_type = if kept { RedisType::Hash } else { RedisType::String };
+        found.push(Container { expires, ..make.row(Role::Claim, redis_type) });
+        if !alone && uses::is_listed(keyspace, &serves) {
+            make.group(Role::Order, RedisType::SortedSet, found);
+        }
+        return;
+    }
+    if kept {
+        found.push(Container { expires, ..make.row(Role::Entry, RedisType::Hash) });
+        make.group(Role::Order, RedisType::SortedSet, found);
+        return;
+    }
+    let small = is_small(&index.expect);
+    let redis_type = if small { RedisType::Set } else { RedisType::SortedSet };
+    make.group(Role::Entries, redis_type, found);
+}
+
+/// Whether a group is small enough to be read whole.
+fn is_small(expect: &Expect) -> bool {
+    expect.rows_per_group.is_some_and(|rows| rows <= REDIS_SET_ROWS_MAX)
+}
+
+/// What a key's container leaves to its members: the segments after the bar.
+pub fn member_parts(key: &Key) -> Vec<Part> {
+    key.rest_segments().map(|segment| Part::Segment(segment.clone())).collect()
+}
+
+/// Makes the containers of one key.
+struct Make<'a> {
+    keyspace: &'a Keyspace,
+    key: &'a Key,
+    serves: &'a Serves,
+    bucket: Option<&'a Bucket>,
+}
+
+impl Make<'_> {
+    /// A container at the row's or the entry's own key.
+    fn row(&self, role: Role, redis_type: RedisType) -> Container {
+        self.container(self.key.parts.clone(), role, redis_type)
+    }
+
+    /// A container of the group's rows, cut in slices where they are, with their directory.
+    fn group(&self, role: Role, redis_type: RedisType, found: &mut Vec<Container>) {
+        let mut parts = self.shared();
+        // The row with the empty path has the container's name for its key.
+        let first = self.key.rest_segments().next();
+        if role == Role::Order && first.is_some_and(|s| s.segment_type == Type::Path) {
+            parts = prefixed(ORDER, &parts);
+        }
+        let slice = self.bucket.map(|bucket| self.slice_form(bucket));
+        parts.extend(slice.map(|_| slice_part()));
+        let member = Some(self.member_form(redis_type));
+        found.push(Container { slice, member, ..self.container(parts, role, redis_type) });
+        if slice.is_some() {
+            let directory = self.named(SLICES, Role::Slices, RedisType::SortedSet);
+            found.push(Container { member: Some(MemberForm::Slice), slice, ..directory });
+        }
+    }
+
+    /// A helper of the container of the group's rows.
+    fn named(&self, prefix: &str, role: Role, redis_type: RedisType) -> Container {
+        let member = Some(self.member_form(redis_type));
+        Container { member, ..self.container(prefixed(prefix, &self.shared()), role, redis_type) }
+    }
+
+    /// A helper of the whole group, whatever collections it has.
+    fn beside(&self, prefix: &str, role: Role, redis_type: RedisType) -> Container {
+        let parts = prefixed(prefix, self.key.group());
+        Container { member: Some(MemberForm::Key), ..self.container(parts, role, redis_type) }
+    }
+
+    fn container(&self, parts: Vec<Part>, role: Role, redis_type: RedisType) -> Container {
+        let group = self.key.group();
+        let place = group.iter().rposition(|part| part.segment().is_some());
+        let place = place.map_or(group.len(), |last| last + 1);
+        let start =
+            usize::from(matches!(parts.first(), Some(Part::Literal(t)) if t.starts_with('~')));
+        let (tag, serves) = (start..start + place, self.serves.clone());
+        Container { parts, tag, redis_type, role, serves, member: None, expires: None, slice: None }
+    }
+
+    fn shared(&self) -> Vec<Part> {
+        self.key.container().into_iter().cloned().collect()
+    }
+
+    fn member_form(&self, redis_type: RedisType) -> MemberForm {
+        let rest = member_parts(self.key);
+        match redis_type {
+            RedisType::SortedSet if sortable::is_sortable(&rest, self.keyspace.separator) => {
+                let reverse = rest.iter().filter_map(Part::segment).any(|s| s.descending);
+                MemberForm::Sortable { reverse }
+            }
+            RedisType::SortedSet => MemberForm::Encoded,
+            _ => MemberForm::Text,
+        }
+    }
+
+    fn slice_form(&self, bucket: &Bucket) -> SliceForm {
+        let first = self.key.rest_segments().next();
+        let date_first = first.is_some_and(|segment| segment.segment_type == Type::Date);
+        match bucket.every {
+            every if every.is_multiple_of(86_400_000) && !date_first => SliceForm::Day,
+            every if every.is_multiple_of(60_000) => SliceForm::Minute,
+            _ => SliceForm::Second,
+        }
+    }
+}
+
+fn prefixed(prefix: &str, parts: &[Part]) -> Vec<Part> {
+    std::iter::once(Part::Literal(prefix.to_string())).chain(parts.iter().cloned()).collect()
+}
+
+/// The last part of a slice's name. Its type is one that no key has: of what can stand in its
+/// place, only free text could be written like it.
+fn slice_part() -> Part {
+    Part::Segment(Segment {
+        name: SLICE.to_string(),
+        segment_type: Type::Duration,
+        descending: false,
+        default: None,
+        source: None,
+        appended: false,
+        span: Span::default(),
+    })
+}
