@@ -42,6 +42,7 @@ const SECTIONS: [(&KnownTable, &str); 11] = [
 fn documents() -> Vec<Document> {
     let mut all = Document::folder("docs/reference");
     all.extend(Document::folder("docs/guide"));
+    all.push(Document::file("README.md"));
     all
 }
 
@@ -77,6 +78,17 @@ fn every_example_is_read_as_it_says() {
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+}
+
+#[test]
+fn every_example_is_formatted() {
+    for document in documents() {
+        for block in &document.blocks {
+            let Block::Toml(block) = block else { continue };
+            let formatted = keyspace::format::format(&block.text).unwrap();
+            assert_eq!(formatted, block.text, "{}:{}", document.path, block.line);
+        }
+    }
 }
 
 #[test]
@@ -197,7 +209,7 @@ fn every_limit_and_every_later_key_is_told() {
     let limits = [
         FILE_BYTES_MAX as u64,
         NAME_CHARACTERS_MAX as u64,
-        KEY_BYTES_MAX,
+        KEY_BYTES_MAX as u64,
         KEY_SEGMENTS_MAX as u64,
         VALUE_BYTES_MAX,
         BATCH_WRITES_MAX,
