@@ -1,7 +1,7 @@
 //! Which types go together, and what to say where they do not.
 
 use super::typing::Typed;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, listed, nearest};
 use crate::model::Type;
 use crate::source::Span;
 
@@ -78,7 +78,9 @@ pub(super) fn conversion(target: &Type) -> String {
         Type::Text => "give a text in single quotes".to_string(),
         Type::Timestamp => "give a time: `now`, `now - 10m`, or a field that holds one".to_string(),
         Type::Duration => "give a length of time: `15m`".to_string(),
-        Type::Enum(words) => format!("give one of {}", words.join(", ")),
+        Type::Enum(words) => {
+            format!("give one of {}", listed(words.iter().map(String::as_str)))
+        }
         other => format!("give a value of type `{other}`"),
     }
 }
@@ -90,9 +92,9 @@ pub(super) fn suggest_word(
     words: &[String],
 ) -> Diagnostic {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let near = crate::diagnostic::nearest(&format!("'{text}'"), quoted.iter().map(String::as_str));
+    let near = nearest(&format!("'{text}'"), quoted.iter().map(String::as_str));
     match near {
         Some(word) => problem.replace(format!("did you mean {word}?"), span, word),
-        None => problem.fix(format!("give one of {}", quoted.join(", "))),
+        None => problem.fix(format!("give one of {}", listed(quoted.iter().map(String::as_str)))),
     }
 }

@@ -19,6 +19,17 @@ pub fn type_of_call(
     arguments: &[Expression],
     span: Span,
 ) -> Typed {
+    if function == Function::Each && !typer.scope.plural {
+        typer.problems.push(
+            Diagnostic::new(
+                &codes::EACH_MISUSED,
+                span,
+                "`each` makes several values of one record",
+            )
+            .fix("use it once, as a segment of an index key: `{each(tags)}`"),
+        );
+        return Typed::Unknown;
+    }
     let types: Vec<Typed> = match function {
         // The length of a floor is a word, not a value.
         Function::Floor => arguments.iter().take(1).map(|first| typer.type_of(first)).collect(),
@@ -61,7 +72,8 @@ fn refuse(typer: &mut Typer<'_>, function: Function, span: Span) -> Typed {
         Function::Floor => "; the length is a word in quotes, and the time is a timestamp",
         Function::Day | Function::Month => "; the time is a timestamp, timeuuid or ulid",
         Function::Lower => "; only text has a case",
-        Function::Each | Function::Hash => "",
+        Function::Each => "; all of them have one type",
+        Function::Hash => "; a list has no one hash",
     };
     let message = format!("`{}` does not take these arguments", function.name());
     typer.problems.push(

@@ -38,10 +38,14 @@ pub fn read(text: &str) -> Reading {
 /// Reads and checks a keyspace file, for these stores too: what one of them refuses is an error.
 pub fn read_for(text: &str, stores: &[StoreKind]) -> Reading {
     let (tree, mut diagnostics) = parse(text);
+    if !tree.is_readable {
+        tidy(&mut diagnostics);
+        return Reading { keyspace: None, diagnostics };
+    }
     let keyspace = resolve::resolve(&tree, &mut diagnostics);
     let mut stores = stores.to_vec();
     stores.extend(keyspace.stores.iter().map(|store| store.value));
-    let facts = rules::Facts { keyspace: &keyspace, tree: &tree, stores: &stores };
+    let facts = rules::Facts::new(&keyspace, &tree, &stores);
     rules::check(&facts, &mut diagnostics);
     tidy(&mut diagnostics);
     let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);

@@ -6,7 +6,7 @@
 use super::fits::{
     comparable, conversion, goes_into, is_literal_number, is_number_literal, suggest_word,
 };
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, UnaryOperator};
 use crate::source::Span;
 
@@ -41,6 +41,8 @@ pub struct Scope {
     pub arguments: Option<Vec<(String, Type)>>,
     /// Earlier steps of an `atomic`, with the members of their rows.
     pub steps: Vec<(String, Vec<(String, Type)>)>,
+    /// Whether one record may give several values, with `each`: in an index key only.
+    pub plural: bool,
     /// Whether `now` and `caller` mean something: not in an index, which depends on the row alone.
     pub outside_world: bool,
 }
@@ -93,7 +95,7 @@ impl Typer<'_> {
                 let problem = Diagnostic::new(
                     &codes::TYPE_MISMATCH,
                     span,
-                    format!("`{text}` is none of {}", words.join(", ")),
+                    format!("`{text}` is none of {}", listed(words.iter().map(String::as_str))),
                 );
                 self.problems.push(suggest_word(problem, span, text, words));
             }
@@ -129,7 +131,7 @@ impl Typer<'_> {
                 let left = self.type_of(operand);
                 for item in items {
                     let right = self.type_of(item);
-                    self.compared(&left, &right, item.span);
+                    self.compared((&left, item.span), (&right, item.span), item.span);
                 }
                 Typed::Known(Type::Bool)
             }
@@ -151,6 +153,7 @@ impl Typer<'_> {
                 Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
                     .fix("store it in a field and use the field"),
             );
+            return Typed::Unknown;
         }
         typed
     }
@@ -159,14 +162,15 @@ impl Typer<'_> {
         let Some(members) = &self.scope.members else {
             let message = format!("`{name}` is of a stored record, which cannot be seen here");
             let problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
-            self.problems.push(self.suggest_argument(problem, span, name));
+            let problem = self.suggest_argument(problem, span, name);
+            self.problems.push(problem.fix("use an argument, `$name`, or a constant"));
             return Typed::Unknown;
         };
         if let Some((_, found)) = members.iter().find(|(known, _)| known == name) {
             return Typed::Known(found.clone());
         }
         let names = members.iter().map(|(known, _)| known.as_str());
-        let list = names.clone().collect::<Vec<_>>().join(", ");
+        let list = listed(names.clone());
         let code = &codes::UNDECLARED_FIELD;
         let problem = Diagnostic::new(code, span, format!("there is no field `{name}`"))
             .suggest(span, name, names);
@@ -203,9 +207,14 @@ impl Typer<'_> {
             span,
             format!("there is no argument `{name}`"),
         )
-        .suggest(span, &written, names.iter().map(String::as_str))
-        .fix(format!("declare it: `arguments = {{ {name} = \"text\" }}`"));
-        self.problems.push(problem);
+        .suggest(span, &written, names.iter().map(String::as_str));
+        let members = self.scope.members.iter().flatten();
+        let problem = match members.map(|(known, _)| known).find(|known| *known == name) {
+            Some(_) => problem.replace("the stored field is written", span, name),
+            None => problem,
+        };
+        let declared = format!("declare it: `arguments = {{ {name} = \"text\" }}`");
+        self.problems.push(problem.fix(declared));
         Typed::Unknown
     }
 
@@ -213,11 +222,13 @@ impl Typer<'_> {
         let Some((_, members)) = self.scope.steps.iter().find(|(known, _)| known == step) else {
             let names = self.scope.steps.iter().map(|(known, _)| known.as_str());
             let message = format!("there is no earlier step `{step}`");
-            self.problems.push(
-                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
-                    .suggest(span, step, names)
-                    .fix(format!("name a step with `as = \"{step}\"`, before this one")),
-            );
+            let mut problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
+            if let Some(near) = nearest(step, names) {
+                let meant = format!("{near}.{name}");
+                problem = problem.replace(format!("did you mean `{meant}`?"), span, meant);
+            }
+            self.problems
+                .push(problem.fix(format!("name a step with `as = \"{step}\"`, before this one")));
             return Typed::Unknown;
         };
         match members.iter().find(|(known, _)| known == name) {
@@ -229,7 +240,7 @@ impl Typer<'_> {
                 self.problems.push(
                     Diagnostic::new(&codes::UNDECLARED_FIELD, span, message)
                         .suggest(span, &format!("{step}.{name}"), names.iter().map(String::as_str))
-                        .fix(format!("it has {}", names.join(", "))),
+                        .fix(format!("it has {}", listed(names.iter().map(String::as_str)))),
                 );
                 Typed::Unknown
             }
@@ -276,7 +287,7 @@ impl Typer<'_> {
                 if first == Typed::Null || second == Typed::Null {
                     self.null_compared(operator, left, right, whole);
                 } else {
-                    self.compared(&first, &second, whole);
+                    self.compared((&first, left.span), (&second, right.span), whole);
                 }
                 Typed::Known(Type::Bool)
             }
@@ -349,8 +360,9 @@ impl Typer<'_> {
         Typed::Known(if optional { Type::Optional(Box::new(result)) } else { result })
     }
 
-    /// Reports two values that cannot be compared.
-    pub fn compared(&mut self, left: &Typed, right: &Typed, span: Span) {
+    /// Reports two values that cannot be compared: a constant where it stands, else both.
+    fn compared(&mut self, left: (&Typed, Span), right: (&Typed, Span), span: Span) {
+        let ((left, left_span), (right, right_span)) = (left, right);
         let refused = |known: &Type| matches!(known, Type::Json | Type::List(_) | Type::Path);
         for side in [left, right] {
             if let Some(known) = side.required().filter(|known| refused(known)) {
@@ -361,10 +373,10 @@ impl Typer<'_> {
         }
         match (left.required(), right.required()) {
             (Some(known), None) => {
-                self.fits(right, known, span, &format!("the other side is `{known}`"))
+                self.fits(right, known, right_span, &format!("the other side is `{known}`"))
             }
             (None, Some(known)) => {
-                self.fits(left, known, span, &format!("the other side is `{known}`"))
+                self.fits(left, known, left_span, &format!("the other side is `{known}`"))
             }
             (Some(first), Some(second)) if !comparable(first, second) => {
                 let message = format!("`{first}` does not compare with `{second}`");

@@ -204,13 +204,50 @@ pub fn nearest<'a>(
     if written.is_empty() || written.len() > 64 {
         return None;
     }
-    let allowed = (written.chars().count() / 3).clamp(1, 4);
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(written, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *candidate != written)
-        .min_by_key(|(distance, candidate)| (*distance, *candidate))
-        .map(|(_, candidate)| candidate)
+    let length = written.chars().count();
+    let allowed = (length / 3).clamp(1, 4);
+    // Half a name is meant to be the whole of it: `user` for `user_id`.
+    let is_half = |candidate: &str| {
+        let rest = candidate.strip_prefix(written).or_else(|| candidate.strip_suffix(written));
+        length >= 3 && rest.is_some_and(|rest| rest.starts_with('_') || rest.ends_with('_'))
+    };
+    let ends = |text: &str| (text.chars().next(), text.chars().next_back());
+    let (first, last) = ends(written);
+    let alike = candidates.into_iter().filter(|candidate| {
+        let (other_first, other_last) = ends(candidate);
+        *candidate != written && (first == other_first || last == other_last)
+    });
+    let mut near: Option<(usize, &str)> = None;
+    let mut halves: Vec<&str> = Vec::new();
+    for candidate in alike.take(CANDIDATES_MAX) {
+        let found = (strsim::osa_distance(written, candidate), candidate);
+        if found.0 <= allowed && found.0 < length && near.is_none_or(|known| found < known) {
+            near = Some(found);
+        }
+        halves.extend(is_half(candidate).then_some(candidate));
+    }
+    match (near, halves.as_slice()) {
+        (Some((_, candidate)), _) => Some(candidate),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    }
+}
+
+/// Names that are compared with what was written; in a file of thousands, more would take minutes.
+const CANDIDATES_MAX: usize = 256;
+
+/// Names that are shown of a list.
+const LISTED_MAX: usize = 40;
+
+/// Names in words: `a, b, c`; of many the first ones, and how many more there are.
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();
+    match names.count() {
+        0 if shown.is_empty() => "none".to_string(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// Puts problems in the order of the file and drops repetitions.

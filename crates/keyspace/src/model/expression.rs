@@ -228,6 +228,13 @@ impl Expression {
         names
     }
 
+    /// Whether something of it could not be read.
+    pub fn is_broken(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |expression| found |= expression.kind == ExpressionKind::Broken);
+        found
+    }
+
     /// The function it calls at the top, if any.
     pub fn function(&self) -> Option<Function> {
         match &self.kind {

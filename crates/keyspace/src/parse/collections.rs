@@ -20,7 +20,9 @@ pub fn read_collection(
 ) -> Option<CollectionTree> {
     let table = context.table(&known::COLLECTION, item)?;
     let mut collection = read_shared(context, &table, name, false);
+    let before = context.problems.len();
     collection.fields = table.item("fields").map(|item| read_types(context, item));
+    collection.fields_unread = context.problems.len() > before;
     let values: &[&str] = &["json", "text", "bytes", "counter", "window"];
     collection.value = table.word(context, "value", values);
     collection.limit = table.integer(context, "limit", 1_000_000_000);
@@ -74,6 +76,7 @@ fn read_shared(
         is_history,
         key,
         fields: None,
+        fields_unread: false,
         value: None,
         limit: None,
         per: None,
@@ -93,6 +96,7 @@ fn read_shared(
         indexes: Vec::new(),
         keep: None,
         compact_when: None,
+        keys: table.attempted(),
     }
 }
 
@@ -114,6 +118,7 @@ fn read_index(
         file: read_file(context, &table, "file"),
         was: table.text(context, "was"),
         notes: table.words(context, "notes"),
+        keys: table.attempted(),
     })
 }
 

@@ -90,6 +90,19 @@ impl<'a> Cursor<'a> {
         self.source.place(self.at, self.at + length)
     }
 
+    /// The word that comes next, or the one character; nothing at the end.
+    pub fn next_word(&self) -> &'a str {
+        let rest = self.rest();
+        let letters = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
+        let length = if letters == 0 { self.peek().map_or(0, char::len_utf8) } else { letters };
+        rest.get(..length).unwrap_or_default()
+    }
+
+    /// The place in the file of the word that comes next.
+    pub fn span_word(&self) -> Span {
+        self.source.place(self.at, self.at + self.next_word().len())
+    }
+
     /// A text in single quotes, in which two quotes mean one; the opening one comes next. `None`
     /// if it never ends.
     pub fn quoted(&mut self) -> Option<String> {

@@ -21,7 +21,7 @@ pub fn read_expression(source: &SourceString, problems: &mut Vec<Diagnostic>) ->
     let expression = reader.or();
     reader.cursor.skip_spaces();
     if !reader.failed && !reader.cursor.is_at_end() {
-        reader.left_over();
+        return reader.left_over();
     }
     expression
 }
@@ -113,8 +113,8 @@ impl Reader<'_, '_> {
         }
         if self.word("is") {
             let negated = self.word("not");
-            let span = left.span.to(self.cursor.span_here());
             if !self.word("null") {
+                let span = self.cursor.span_word();
                 return self.fail(span, "`is` is followed by `null` or `not null`");
             }
             let span = left.span.to(self.cursor.span_from(self.cursor.position()));
@@ -207,7 +207,8 @@ impl Reader<'_, '_> {
                 self.cursor.next();
                 let name = self.cursor.take_while(is_word);
                 if name.is_empty() {
-                    return self.fail_here("an argument's name is missing after `$`");
+                    let span = self.cursor.span_from(start);
+                    return self.fail(span, "an argument's name is missing after `$`");
                 }
                 ExpressionKind::Argument(name.to_string())
             }
@@ -223,6 +224,7 @@ impl Reader<'_, '_> {
     }
 
     fn parentheses(&mut self) -> Expression {
+        let start = self.cursor.position();
         self.cursor.next();
         if let Some(broken) = self.too_deep() {
             return broken;
@@ -233,7 +235,8 @@ impl Reader<'_, '_> {
         if !self.failed && !self.cursor.take(")") {
             return self.fail_here("a `)` is missing here");
         }
-        inner
+        // With its parentheses, so that it can be replaced whole.
+        Expression { span: self.cursor.span_from(start), ..inner }
     }
 
     fn number(&mut self, start: usize) -> Expression {
@@ -266,7 +269,8 @@ impl Reader<'_, '_> {
             _ if self.cursor.take(".") => {
                 let member = self.cursor.take_while(is_word);
                 if member.is_empty() {
-                    return self.fail_here("a field's name is missing after the point");
+                    let span = self.cursor.span_from(start);
+                    return self.fail(span, "a field's name is missing after the point");
                 }
                 ExpressionKind::StepMember(word.to_string(), member.to_string())
             }
@@ -295,21 +299,34 @@ impl Reader<'_, '_> {
 
     /// Goes one level down; `Broken` where that is too deep.
     fn too_deep(&mut self) -> Option<Expression> {
+        self.cursor.skip_spaces();
         self.depth += 1;
         (self.depth > EXPRESSION_DEPTH_MAX)
             .then(|| self.fail_here("this expression is nested too deeply"))
     }
 
-    fn left_over(&mut self) {
+    fn left_over(&mut self) -> Expression {
         let rest = self.cursor.rest();
-        let message = if rest.starts_with("&&") || rest.starts_with("||") {
-            "conditions are joined by `and` and `or`"
-        } else if rest.starts_with('*') || rest.starts_with('/') {
+        for (symbol, word) in [("&&", "and"), ("||", "or")] {
+            let start = self.cursor.position();
+            if self.cursor.take(symbol) {
+                let span = self.cursor.span_from(start);
+                let message = format!("`{symbol}` is written `{word}` here");
+                self.problems.push(Diagnostic::new(&codes::BAD_EXPRESSION, span, message).replace(
+                    "join conditions by words",
+                    span,
+                    word,
+                ));
+                self.failed = true;
+                return Expression { kind: ExpressionKind::Broken, span };
+            }
+        }
+        let message = if rest.starts_with('*') || rest.starts_with('/') {
             "only `+` and `-` calculate here"
         } else {
             "the expression ends before this"
         };
-        self.fail_here(message);
+        self.fail(self.cursor.span_word(), message)
     }
 
     fn fail_here(&mut self, message: &str) -> Expression {

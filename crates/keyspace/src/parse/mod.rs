@@ -43,13 +43,13 @@ pub fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
         return (Tree::default(), vec![problem]);
     }
     let (root, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        // What could not be read may be anything: asking for it would be a second report.
+        let problems = errors.iter().map(|error| not_toml(text, error)).collect();
+        return (Tree::default(), problems);
+    }
     let mut context = Context { file: text, separator: ':', problems: Vec::new() };
-    for error in &errors {
-        context.report(not_toml(text, error));
-    }
-    if errors.is_empty() {
-        context.problems.extend(toml_version::refuse_newer(text));
-    }
+    context.problems.extend(toml_version::refuse_newer(text));
     let span: Span = root.span().into();
     let root: Item<'_> =
         toml::Spanned::new(span.start..span.end, DeValue::Table(root.into_inner()));
@@ -69,7 +69,7 @@ fn not_toml(text: &str, error: &toml::de::Error) -> Diagnostic {
 }
 
 fn read_file(context: &mut Context<'_>, root: &Item<'_>) -> Tree {
-    let mut tree = Tree::default();
+    let mut tree = Tree { is_readable: true, ..Tree::default() };
     let Some(file) = context.table(&known::FILE, root) else { return tree };
     match file.item("keyspace") {
         Some(item) => tree.keyspace = read_keyspace(context, item),
@@ -79,6 +79,7 @@ fn read_file(context: &mut Context<'_>, root: &Item<'_>) -> Tree {
         ),
     }
     context.separator = tree.keyspace.separator.unwrap_or(':');
+    tree.keys = file.attempted();
     let tables = |context: &mut Context<'_>, kind: &str| match file.item(kind) {
         Some(item) => context.entries(&format!("[{kind}]"), item),
         None => Vec::new(),

@@ -42,7 +42,7 @@ pub fn read_pattern(
         missing: table.word(context, "missing", &["create"]),
         max_radius: table.number(context, "max_radius"),
         allow: read_allow(context, &table),
-        keys: table.keys(),
+        keys: table.attempted(),
         name,
     })
 }
@@ -52,12 +52,14 @@ fn read_verbs(context: &mut Context<'_>, table: &Table<'_>) -> Vec<VerbTree> {
     for verb in Verb::ALL {
         let Some(item) = table.item(verb.name()) else { continue };
         let span = table.key_span(verb.name()).unwrap_or(table.span);
-        let mut read = VerbTree { verb, span, target: None, steps: Vec::new() };
+        let before = context.problems.len();
+        let mut read = VerbTree { verb, span, target: None, steps: Vec::new(), is_readable: true };
         if verb == Verb::Atomic {
             read.steps = read_steps(context, item);
         } else {
             read.target = table.text(context, verb.name());
         }
+        read.is_readable = context.problems.len() == before;
         verbs.push(read);
     }
     verbs

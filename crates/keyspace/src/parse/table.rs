@@ -1,9 +1,9 @@
 //! Reads values out of TOML tables: the right kind, or a problem at the right place.
 
 use super::expression::{milliseconds, read_expression};
-use super::known::{KnownTable, LATER};
+use super::known::{KnownTable, LATER, Shape};
 use super::strings::SourceString;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::Expression;
 use crate::source::{Span, Spanned};
 use toml::de::{DeTable, DeValue};
@@ -140,8 +140,22 @@ impl<'a> Table<'a> {
         entry.map(|(key, _)| key.span().into())
     }
 
+    /// Every key that was written, or that a misspelt one was meant to be.
+    pub fn attempted(&self) -> Vec<Spanned<String>> {
+        let meant = |mut key: Spanned<String>| {
+            let names = || self.known.keys.iter().map(|known| known.name);
+            if !names().any(|name| name == key.value)
+                && let Some(near) = nearest(&key.value, names())
+            {
+                key.value = near.to_string();
+            }
+            key
+        };
+        self.keys().into_iter().map(meant).collect()
+    }
+
     /// Every key, with its place.
-    pub fn keys(&self) -> Vec<Spanned<String>> {
+    fn keys(&self) -> Vec<Spanned<String>> {
         let keys = self.table.iter().map(|(key, _)| key);
         keys.map(|key| Spanned::new(key.get_ref().to_string(), key.span().into())).collect()
     }
@@ -214,10 +228,11 @@ impl<'a> Table<'a> {
             _ => {
                 let message = format!("`{name}` is between 1 and {}", grouped(most));
                 let near = if value < 1 { 1 } else { most };
+                let near = grouped(near).replace(',', "_");
                 context.report(Diagnostic::new(&codes::OUT_OF_RANGE, span, message).replace(
                     "write, for example,",
                     span,
-                    near.to_string(),
+                    near,
                 ));
                 None
             }
@@ -241,7 +256,8 @@ impl<'a> Table<'a> {
             _ => {
                 let message = format!("`{name}` is a number above zero");
                 context.report(
-                    Diagnostic::new(&codes::OUT_OF_RANGE, span, message).fix("write metres"),
+                    Diagnostic::new(&codes::OUT_OF_RANGE, span, message)
+                        .fix("write metres, for example `5_000`"),
                 );
                 None
             }
@@ -293,29 +309,34 @@ impl<'a> Table<'a> {
         read
     }
 
+    /// The problem of a key that the table does not have.
+    fn unknown_key(&self, key: &Spanned<String>) -> Diagnostic {
+        let name = &key.value;
+        let names = self.known.keys.iter().map(|known| known.name);
+        // A setting that is there already was not meant a second time.
+        let open = self.known.keys.iter().filter(|known| {
+            matches!(known.shape, Shape::Tables(_)) || self.item(known.name).is_none()
+        });
+        if let Some((_, instead)) = LATER.iter().find(|(later, _)| later == name) {
+            let message = format!("`{name}` is left for later");
+            return Diagnostic::new(&codes::LEFT_FOR_LATER, key.span, message).fix(*instead);
+        }
+        let list = listed(names);
+        let message = format!("{} has no key `{name}`", self.known.name);
+        Diagnostic::new(&codes::UNKNOWN_KEY, key.span, message)
+            .suggest(key.span, name, open.map(|known| known.name))
+            .fix(format!("its keys are {list}"))
+    }
+
     /// Reports every key that the table does not have.
     fn refuse_unknown(&self, context: &mut Context<'_>) {
         for key in self.keys() {
             if self.known.keys.iter().any(|known| known.name == key.value) {
                 continue;
             }
-            context.report(unknown_key(&key, self.known));
+            context.report(self.unknown_key(&key));
         }
     }
-}
-
-/// The problem of a key that a table does not have.
-fn unknown_key(key: &Spanned<String>, known: &'static KnownTable) -> Diagnostic {
-    let name = &key.value;
-    let names = known.keys.iter().map(|known| known.name);
-    if let Some((_, instead)) = LATER.iter().find(|(later, _)| later == name) {
-        let message = format!("`{name}` is left for later");
-        return Diagnostic::new(&codes::LEFT_FOR_LATER, key.span, message).fix(*instead);
-    }
-    let list = names.clone().collect::<Vec<_>>().join(", ");
-    Diagnostic::new(&codes::UNKNOWN_KEY, key.span, format!("{} has no key `{name}`", known.name))
-        .suggest(key.span, name, names)
-        .fix(format!("its keys are {list}"))
 }
 
 /// The milliseconds of `30d`; none if it is no length of time above zero.

@@ -71,10 +71,10 @@ pub fn read_template(
     loop {
         cursor.skip_spaces();
         if cursor.peek() == Some('|') || cursor.is_at_end() {
-            // Only after a bar, or before a trailing one, may nothing stand.
-            let after_bar = template.bars.last().is_some_and(|bar| bar.0 == template.parts.len());
-            if !after_bar && !cursor.is_at_end() || template.parts.is_empty() {
-                problems.push(empty_part(cursor.span_here(), separator));
+            // A bar with nothing before it is the checker's to report.
+            if cursor.is_at_end() && template.parts.is_empty() && template.bars.is_empty() {
+                let problem = Diagnostic::new(&codes::BAD_TEMPLATE, span, "this key is empty");
+                problems.push(problem.fix(FORM));
             }
         } else {
             read_part(&mut cursor, kind, separator, &mut template, problems)?;
@@ -105,10 +105,11 @@ pub fn read_template(
     (problems.len() == before || !template.parts.is_empty()).then_some(template)
 }
 
+const FORM: &str = "write a literal such as `notes`, or a segment such as `{note_id: text}`";
+
 fn empty_part(span: Span, separator: char) -> Diagnostic {
     let message = format!("a part is missing here: parts are joined by one `{separator}`");
-    Diagnostic::new(&codes::BAD_TEMPLATE, span, message)
-        .fix("write a literal such as `notes`, or a segment such as `{note_id: text}`")
+    Diagnostic::new(&codes::BAD_TEMPLATE, span, message).fix(FORM)
 }
 
 /// Something that stands directly beside a part, with no separator between.
@@ -132,14 +133,19 @@ fn touching(template: &Template, next: char, here: Span, separator: char) -> Dia
                 .fix("literals are letters, digits, `_`, `.` and `-`");
         }
     };
-    let literal = template.parts.iter().rev().find_map(|part| match part {
-        TemplatePart::Literal(text) => Some(text.value.trim_end_matches(['_', '-', '.'])),
-        TemplatePart::Segment(_) => None,
-    });
-    let word = literal.filter(|word| !word.is_empty()).unwrap_or("note");
-    Diagnostic::new(&codes::LITERAL_TOUCHES, here, message)
-        .fix(format!("put a separator between them: `{word}{separator}{{id: text}}`"))
-        .fix(format!("or let the id carry it: `{{id: text = new('{word}')}}`"))
+    let problem = Diagnostic::new(&codes::LITERAL_TOUCHES, here, message);
+    let between = "put a separator between them";
+    match template.parts.last() {
+        Some(TemplatePart::Literal(literal)) => {
+            let word = literal.value.trim_end_matches(['_', '-', '.']);
+            let cut = Span::new(literal.span.start + word.len(), here.start);
+            let cut = if word.is_empty() { Span::new(here.start, here.start) } else { cut };
+            problem
+                .replace(between, cut, separator.to_string())
+                .fix(format!("or let the id carry it: `{{id: text = new('{word}')}}`"))
+        }
+        _ => problem.replace(between, Span::new(here.start, here.start), separator.to_string()),
+    }
 }
 
 /// Reads a literal or a segment.
@@ -223,11 +229,11 @@ fn read_segment(
         segment.default = Some(read_default(cursor, problems)?);
         cursor.skip_spaces();
     }
-    let here = cursor.span_here();
     if !cursor.take("}") {
-        let message = match cursor.peek() {
-            None => "this segment has no closing brace".to_string(),
-            Some(next) => format!("`{next}` is not expected here"),
+        let here = cursor.span_word();
+        let message = match cursor.next_word() {
+            "" => "this segment has no closing brace".to_string(),
+            word => format!("`{word}` is not expected here"),
         };
         let form = match kind {
             TemplateKind::Own => "`{name: type desc = default}`, the last two if needed",
@@ -235,6 +241,7 @@ fn read_segment(
         };
         problems.push(
             Diagnostic::new(&codes::BAD_TEMPLATE, here, message)
+                .suggest(here, cursor.next_word(), ["desc"])
                 .fix(format!("the form of a segment is {form}")),
         );
         return None;
@@ -308,7 +315,8 @@ fn read_computed(
             whole,
             name,
         ));
-        segment.source = Some(Expression { kind: ExpressionKind::Member(name.to_string()), span });
+        let kind = ExpressionKind::Member(name.to_string());
+        segment.source = Some(Expression { kind, span: whole });
         return Some(());
     } else {
         cursor.move_to(start);

@@ -9,7 +9,7 @@ use crate::source::Span;
 /// Reports line breaks and trailing commas in inline tables, and escapes, of a valid file.
 pub fn refuse_newer(file: &str) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
-    let mut open: Vec<char> = Vec::new();
+    let mut open: Vec<(char, usize)> = Vec::new();
     let mut comma: Option<usize> = None;
     let mut at = 0;
     while let Some(next) = file.get(at..).and_then(|rest| rest.chars().next()) {
@@ -25,19 +25,30 @@ pub fn refuse_newer(file: &str) -> Vec<Diagnostic> {
                 at += file.get(at..).and_then(|rest| rest.find('\n')).unwrap_or(file.len());
                 continue;
             }
-            '{' | '[' => open.push(next),
+            '{' | '[' => open.push((next, at)),
             '}' => {
-                if let (Some(place), Some('{')) = (comma, open.last()) {
-                    problems.push(newer(place, 1, "a comma before the closing brace"));
+                if let (Some(place), Some(('{', _))) = (comma, open.last()) {
+                    let span = Span::new(place, place + 1);
+                    problems.push(newer(span, "a comma before the closing brace").replace(
+                        "leave it out",
+                        span,
+                        "",
+                    ));
                 }
                 open.pop();
             }
             ']' => drop(open.pop()),
-            '\n' if open.last() == Some(&'{') => {
-                problems.push(newer(at, 1, "a line break in an inline table"));
-                // One report a table is enough.
-                open.pop();
-                open.push('(');
+            '\n' => {
+                if let Some(('{', start)) = open.last().copied() {
+                    problems.push(
+                        newer(Span::new(start, start + 1), "an inline table over several lines")
+                            .fix("write it on one line")
+                            .fix("or give it a head of its own: `[collection.notes.fields]`"),
+                    );
+                    // One report a table is enough.
+                    open.pop();
+                    open.push(('(', start));
+                }
             }
             _ => {}
         }
@@ -51,13 +62,8 @@ pub fn refuse_newer(file: &str) -> Vec<Diagnostic> {
     problems
 }
 
-fn newer(at: usize, length: usize, what: &str) -> Diagnostic {
-    Diagnostic::new(
-        &codes::TOML_TOO_NEW,
-        Span::new(at, at + length),
-        format!("{what} is not TOML 1.0"),
-    )
-    .fix("write the table with a head of its own, `[collection.notes.fields]`, or on one line")
+fn newer(span: Span, what: &str) -> Diagnostic {
+    Diagnostic::new(&codes::TOML_TOO_NEW, span, format!("{what} is not TOML 1.0"))
 }
 
 /// One past the closing quote of the string that begins at `at`.
@@ -92,9 +98,15 @@ fn refuse_escapes(file: &str, at: usize, end: usize, quote: char, problems: &mut
         if character != '\\' {
             continue;
         }
-        if let Some((_, 'e' | 'x')) = characters.next() {
-            problems.push(newer(at + place, 2, "this escape"));
-        }
+        let (length, instead) = match characters.next() {
+            Some((_, 'e')) => (2, "\\u001B".to_string()),
+            Some((_, 'x')) => {
+                (4, format!("\\u00{}", raw.get(place + 2..place + 4).unwrap_or("00")))
+            }
+            _ => continue,
+        };
+        let span = Span::new(at + place, at + place + length);
+        problems.push(newer(span, "this escape").replace("write it as", span, instead));
     }
 }
 

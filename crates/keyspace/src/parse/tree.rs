@@ -11,6 +11,10 @@ use crate::source::{Span, Spanned};
 /// A whole file.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
+    /// Whether there is a tree at all: not of what is no TOML.
+    pub is_readable: bool,
+    /// Every table that was written, or meant.
+    pub keys: Vec<Spanned<String>>,
     /// `[keyspace]`.
     pub keyspace: KeyspaceTree,
     /// `[collection.*]` and `[history.*]`, in the order of the file.
@@ -49,6 +53,8 @@ pub struct CollectionTree {
     pub key: Option<Template>,
     /// `fields`.
     pub fields: Option<Vec<FieldTree>>,
+    /// Whether something of the fields could not be read.
+    pub fields_unread: bool,
     /// `value`.
     pub value: Option<Spanned<String>>,
     /// `limit`, of a window.
@@ -87,6 +93,8 @@ pub struct CollectionTree {
     pub keep: Option<Spanned<KeepTree>>,
     /// `compact_when`, of a history.
     pub compact_when: Option<Spanned<String>>,
+    /// Every key that was written, or meant, with its place.
+    pub keys: Vec<Spanned<String>>,
 }
 
 /// What `keep` of a history says.
@@ -154,6 +162,8 @@ pub struct IndexTree {
     pub was: Option<Spanned<String>>,
     /// `notes`.
     pub notes: Option<String>,
+    /// Every key that was written, or meant, with its place.
+    pub keys: Vec<Spanned<String>>,
 }
 
 /// `[pattern.NAME]`.
@@ -199,7 +209,7 @@ pub struct PatternTree {
     pub max_radius: Option<Spanned<f64>>,
     /// `allow`.
     pub allow: Option<AllowTree>,
-    /// Every key that was written, with its place.
+    /// Every key that was written, or meant, with its place.
     pub keys: Vec<Spanned<String>>,
 }
 
@@ -214,6 +224,8 @@ pub struct VerbTree {
     pub target: Option<Spanned<String>>,
     /// The steps of an `atomic`.
     pub steps: Vec<StepTree>,
+    /// Whether the target, or every step, could be read.
+    pub is_readable: bool,
 }
 
 /// A step of an `atomic`.

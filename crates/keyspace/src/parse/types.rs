@@ -61,11 +61,11 @@ fn read_nested(
     cursor.skip_spaces();
     let start = cursor.position();
     if depth > EXPRESSION_DEPTH_MAX {
-        problems.push(Diagnostic::new(
-            &codes::UNKNOWN_TYPE,
-            cursor.span_here(),
-            "this type is nested too deeply",
-        ));
+        let message = "this type is nested too deeply";
+        problems.push(
+            Diagnostic::new(&codes::UNKNOWN_TYPE, cursor.span_here(), message)
+                .fix("use `json` for nested values"),
+        );
         return None;
     }
     let mut found = if cursor.take("[") {
@@ -109,16 +109,18 @@ fn read_word(cursor: &mut Cursor<'_>, problems: &mut Vec<Diagnostic>) -> Option<
 
 fn unknown_type(word: &str, span: crate::source::Span) -> Diagnostic {
     if word.is_empty() {
-        return Diagnostic::new(&codes::UNKNOWN_TYPE, span, "a type is missing here")
-            .fix(format!("write one of {}", SIMPLE_TYPES.join(", ")));
+        return Diagnostic::new(&codes::UNKNOWN_TYPE, span, "a type is missing here").fix(TYPES);
     }
     let problem = Diagnostic::new(&codes::UNKNOWN_TYPE, span, format!("there is no type `{word}`"));
     let lower = word.to_ascii_lowercase();
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == lower) {
         return problem.replace(format!("here it is called `{name}`"), span, *name);
     }
-    problem.suggest(span, word, SIMPLE_TYPES).fix("an enum has at least two words: `open|closed`")
+    problem.suggest(span, word, SIMPLE_TYPES).fix(TYPES)
 }
+
+const TYPES: &str = "types are text, bytes, bool, i64, u64, f64, uuid, timeuuid, ulid, timestamp, \
+                     date, json, lists such as `[text]`, and enums such as `open|closed`";
 
 fn simple_type(word: &str) -> Option<Type> {
     Some(match word {
@@ -241,6 +243,10 @@ fn read_default_word(
         "new" if cursor.take("(") => {
             let prefix = cursor.quoted();
             let closed = cursor.take(")");
+            if !closed {
+                cursor.take_while(|character| character != ')' && character != '}');
+                cursor.take(")");
+            }
             match prefix.filter(|prefix| closed && is_prefix(prefix)) {
                 Some(prefix) => DefaultValue::New(Some(prefix)),
                 None => {

@@ -3,7 +3,7 @@
 use super::Resolver;
 use super::collections::members;
 use crate::check::typing::{Scope, Typer};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Allow, Argument, Collection, Member, Verb};
 use crate::parse::AllowTree;
 use crate::source::{Span, Spanned};
@@ -118,7 +118,7 @@ impl Resolver<'_> {
             self.report(
                 Diagnostic::new(&codes::BAD_MEMBER, caller.span, message)
                     .suggest(caller.span, &caller.value, names.iter().copied())
-                    .fix(format!("its segments are {}", names.join(", "))),
+                    .fix(format!("its segments are {}", listed(names.iter().copied()))),
             );
             return None;
         }
@@ -131,9 +131,10 @@ impl Resolver<'_> {
         allow: &Allow,
         known: &[String],
         arguments: &[Argument],
-        span: Span,
+        written: Option<&AllowTree>,
     ) {
         let Allow::Member(member) = allow else { return };
+        let Some(AllowTree::Member { span, .. }) = written else { return };
         let Some(collection) =
             self.collections.iter().find(|c| c.name.value == member.collection).cloned()
         else {
@@ -148,13 +149,13 @@ impl Resolver<'_> {
                     segment.name, member.collection
                 );
                 self.report(
-                    Diagnostic::new(&codes::BAD_MEMBER, span, message)
+                    Diagnostic::new(&codes::BAD_MEMBER, *span, message)
                         .also(segment.span, "the segment")
                         .fix(format!(
                             "take it as an argument: `arguments = {{ {} = \"{}\" }}`",
                             segment.name, segment.segment_type
                         ))
-                        .fix("or allow a role"),
+                        .fix("or allow a role: `allow = \"role:…\"`"),
                 );
             }
         }

@@ -13,7 +13,7 @@ use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::limits::ATOMIC_STEPS_MAX;
 use crate::model::{
-    Allow, Argument, ArgumentRole, Assignment, Collection, Pattern, Step, StepAction, Target, Verb,
+    Allow, Argument, ArgumentRole, Collection, Expression, Pattern, Step, StepAction, Target, Verb,
 };
 use crate::parse::{PatternTree, StepTree};
 use crate::source::Span;
@@ -44,7 +44,7 @@ impl Resolver<'_> {
         written: &PatternTree,
         patterns: &[Arc<Pattern>],
     ) -> Option<Pattern> {
-        let verb = written.verbs.first()?;
+        let verb = written.verbs.first().filter(|verb| verb.is_readable)?;
         self.check_settings(written, Verb::Atomic);
         self.check_step_count(&verb.steps, verb.span);
         let allow = self.atomic_allow(written, &verb.steps, patterns);
@@ -56,16 +56,17 @@ impl Resolver<'_> {
         let filled: Vec<String> = drafts.iter().flat_map(|draft| draft.filled.clone()).collect();
         let bind = self.bindings(&written.bind, &mut arguments, &filled, &Scope::default());
         let steps = self.steps(drafts, &arguments);
-        let all_bindings: Vec<Assignment> =
-            steps.iter().flat_map(|step| step.bind.clone()).chain(bind.clone()).collect();
-        let conditions: Vec<_> = verb.steps.iter().filter_map(|s| s.condition.as_ref()).collect();
-        if conditions.is_empty() {
-            self.check_unused(written, &all_bindings, &[], None);
-        }
+        let bindings = steps.iter().flat_map(|step| &step.bind).chain(&bind);
+        let conditions = verb.steps.iter().filter_map(|step| step.condition.as_ref());
+        let used: Vec<&Expression> = bindings
+            .map(|binding| &binding.expression)
+            .chain(conditions.map(|(condition, _)| condition))
+            .collect();
+        self.check_unused(written, &used);
         let bound: Vec<String> = bind.iter().map(|bind| bind.name.value.clone()).collect();
         let arguments = without(arguments, &bound);
         let known: Vec<String> = filled.iter().chain(&bound).cloned().collect();
-        self.check_member(&allow, &known, &arguments, written.name.span);
+        self.check_member(&allow, &known, &arguments, written.allow.as_ref());
         Some(Pattern {
             name: written.name.clone(),
             id: written.id.clone(),
@@ -161,7 +162,9 @@ impl Resolver<'_> {
             }
             (None, Some(check)) => {
                 let target = self.target(Verb::Get, check)?;
-                self.check_verb(Verb::Get, step.span, &target);
+                if !self.fits_verb(Verb::Get, check.span, &target) {
+                    return None;
+                }
                 let (possible, filled) = check_arguments(&target, allow);
                 let name = match &step.name {
                     Some(name) => name.value.clone(),
@@ -236,10 +239,11 @@ impl Resolver<'_> {
             if let Some(name) = &draft.written.name {
                 check_name(name, NameOf::Step, self.problems);
             }
-            if drafts.iter().take(number).any(|earlier| earlier.name == draft.name) {
+            if let Some(other) = drafts.iter().take(number).find(|d| d.name == draft.name) {
                 let message = format!("two steps are called `{}`", draft.name);
                 self.report(
                     Diagnostic::new(&codes::BAD_STEP, draft.written.span, message)
+                        .also(other.written.span, "the other one")
                         .fix("give one of them a name: `as = \"credit\"`"),
                 );
             }
@@ -279,7 +283,9 @@ impl Resolver<'_> {
         let message = format!("the `{name}` of this window is bound to nothing");
         self.report(
             Diagnostic::new(&codes::BAD_WINDOW, draft.written.span, message)
-                .fix(format!("bind it: `bind = {{ {name} = \"s.…\" }}`, from a checked row"))
+                .fix(format!(
+                    "bind it: `bind = {{ {name} = \"…\" }}`, to a constant or a checked row"
+                ))
                 .fix(format!("or give the collection its own: `{name} = …`")),
         );
     }

@@ -3,7 +3,7 @@
 use super::Resolver;
 use super::collections::members;
 use crate::check::typing::{Scope, Typer};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Assignment, Collection, Target, Type, Verb};
 use crate::parse::PatternTree;
 use crate::source::Spanned;
@@ -28,11 +28,13 @@ impl Resolver<'_> {
             if !self.can_change(collection, name, "compute") {
                 continue;
             }
-            if let Some(field) = collection.field(&name.value) {
-                let what = format!("`{}`", name.value);
-                let mut typer = Typer { scope: &scope, problems: self.problems };
-                typer.assigned(expression, &field.field_type, &what);
-            }
+            let (_, changed) = match scope.members.iter().flatten().find(|m| m.0 == name.value) {
+                Some(member) => member,
+                None => continue,
+            };
+            let what = format!("`{}`", name.value);
+            let mut typer = Typer { scope: &scope, problems: self.problems };
+            typer.assigned(expression, changed, &what);
             compute.push(Assignment { name: name.clone(), expression: expression.clone() });
         }
         compute
@@ -90,7 +92,7 @@ impl Resolver<'_> {
             self.report(
                 Diagnostic::new(&codes::UNDECLARED_FIELD, name.span, message)
                     .suggest(name.span, text, names.iter().copied())
-                    .fix(format!("its fields are {}", names.join(", "))),
+                    .fix(format!("its fields are {}", listed(names.iter().copied()))),
             );
             return false;
         };
@@ -135,7 +137,7 @@ impl Resolver<'_> {
         if let (Some(setting), false) = (&written.missing, missing.is_empty() && !body) {
             let mut missing = missing;
             missing.extend(body.then_some("body"));
-            let list = missing.join(", ");
+            let list = listed(missing.iter().copied());
             let message = format!("a row cannot be created without {list}");
             self.report(
                 Diagnostic::new(&codes::NEVER_COMPLETE, setting.span, message)
@@ -155,7 +157,10 @@ impl Resolver<'_> {
                 self.report(
                     Diagnostic::new(&codes::UNDECLARED_FIELD, name.span, message)
                         .suggest(name.span, &name.value, known.iter().map(String::as_str))
-                        .fix(format!("its fields are {}", known.join(", "))),
+                        .fix(format!(
+                            "its fields are {}",
+                            listed(known.iter().map(String::as_str))
+                        )),
                 );
             }
         }

@@ -5,7 +5,7 @@ use super::indexes::index_key;
 use super::keys::{check_default, own_key};
 use super::names::{NameOf, check_name};
 use crate::check::typing::{Scope, Typer};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{
     BodyType, Bucket, Collection, Content, DefaultValue, Expect, Field, Index, Key, Owner, Ttl,
     Type,
@@ -21,8 +21,8 @@ pub fn collection(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Collection> {
     check_name(&tree.name, NameOf::Table, problems);
-    if let Some(table) = &tree.table {
-        check_name(table, NameOf::Table, problems);
+    for name in [&tree.table, &tree.was].into_iter().flatten() {
+        check_name(name, NameOf::Table, problems);
     }
     let fields = fields(tree, problems);
     let mut key = own_key(tree.key.as_ref()?, separator, problems)?;
@@ -31,6 +31,10 @@ pub fn collection(
     }
     check_field_names(&key, &fields, problems);
     let content = content(tree, fields, problems);
+    if tree.fields_unread {
+        // Whatever uses a field that could not be read would be a second report.
+        return None;
+    }
     let mut collection = Collection {
         table: tree.table.as_ref().unwrap_or(&tree.name).value.clone(),
         name: tree.name.clone(),
@@ -94,8 +98,9 @@ fn checked_field(field: &FieldTree, problems: &mut Vec<Diagnostic>) -> Field {
         });
     }
     if let Some(default) = &field.default {
-        check_default(default, &declared.value, &field.name.value, false, problems);
-        if let DefaultValue::New(_) = default.value {
+        if !matches!(default.value, DefaultValue::New(_)) {
+            check_default(default, &declared.value, &field.name.value, false, problems);
+        } else {
             let message = "`new` makes key segments; a field is given or computed";
             problems.push(
                 Diagnostic::new(&codes::BAD_DEFAULT, default.span, message)
@@ -138,7 +143,7 @@ fn content(
                 .fix("or keep `value`, and leave `fields` out"),
         );
     }
-    if let (Some(value), Some(body)) = (value, &tree.body) {
+    if let (Some(value), Some(body), None) = (value, &tree.body, &tree.fields) {
         problems.push(
             Diagnostic::new(&codes::DOES_NOT_GO_WITH, body.span, "a body stands beside fields")
                 .also(value.span, "here the value is the content")
@@ -156,7 +161,7 @@ fn content(
             );
         }
     }
-    match kind {
+    match kind.filter(|_| tree.fields.is_none()) {
         Some("json") => Content::Json,
         Some("text") => Content::Text,
         Some("bytes") => Content::Bytes,
@@ -180,6 +185,14 @@ fn ttl(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Ttl> {
     let written = tree.ttl.as_ref()?;
+    if matches!(collection.content, Content::Window { .. }) {
+        let message = "a window ends by itself, `per` after its first add";
+        problems.push(
+            Diagnostic::new(&codes::BAD_TTL, written.content(), message)
+                .fix("leave `ttl` out, and say how long it lasts in `per`"),
+        );
+        return None;
+    }
     if let Some(length) = parse_duration(&written.text) {
         return Some(Ttl::After(length));
     }
@@ -226,14 +239,30 @@ fn owner(
             Diagnostic::new(&codes::BAD_OWNER, written.span, message)
                 .suggest(written.span, &written.value, names.iter().copied())
                 .fix(format!(
-                    "put it first in the key: `user:{{{}: text}}:{} | …`",
-                    written.value, collection.name.value
+                    "put it first in the key: `{}:{{{}: text}}:{} | …`",
+                    if what == "tenant" { "org" } else { "user" },
+                    written.value,
+                    collection.name.value
                 ))
                 .fix(format!("or add a field `{} = \"text\"`", written.value)),
         );
         return None;
     }
+    let found = collection.member_type(&written.value)?;
+    if !is_caller_type(found) {
+        let message = format!("the {what} `{}` is `{found}`, which is no id", written.value);
+        problems.push(
+            Diagnostic::new(&codes::BAD_OWNER, written.span, message)
+                .fix("callers are known by text, uuid, timeuuid, ulid, i64 or u64, never null"),
+        );
+        return None;
+    }
     Some(Owner { name: written.value.clone(), is_field, span: written.span })
+}
+
+/// Whether the id of a caller can be of this type.
+fn is_caller_type(found: &Type) -> bool {
+    matches!(found, Type::Text | Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64)
 }
 
 fn bucket(
@@ -314,6 +343,9 @@ fn index(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Index> {
     check_name(&tree.name, NameOf::Table, problems);
+    if let Some(was) = &tree.was {
+        check_name(was, NameOf::Table, problems);
+    }
     let scope = Scope { members: Some(members(collection)), ..Scope::default() };
     if let Some(when) = &tree.when {
         Typer { scope: &scope, problems }.condition(when);
@@ -325,10 +357,11 @@ fn index(
             problems.push(
                 Diagnostic::new(&codes::UNDECLARED_FIELD, kept.span, message)
                     .suggest(kept.span, &kept.value, names.iter().copied())
-                    .fix(format!("its fields are {}", names.join(", "))),
+                    .fix(format!("its fields are {}", listed(names.iter().copied()))),
             );
         }
     }
+    let scope = Scope { plural: true, ..scope };
     let key = index_key(tree, &collection.key, &scope, separator, problems)?;
     Some(Index {
         name: tree.name.clone(),

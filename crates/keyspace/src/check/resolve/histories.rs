@@ -14,6 +14,13 @@ pub(super) fn history_rows(key: &mut Key, problems: &mut Vec<Diagnostic>) {
         );
         key.parts.truncate(key.group_parts);
     }
+    for taken in key.segments().filter(|s| ["kind", "branch", "version"].contains(&&*s.name)) {
+        let message = format!("every history has a segment `{}` already", taken.name);
+        problems.push(
+            Diagnostic::new(&codes::BAD_HISTORY, taken.span, message)
+                .fix("give this one another name"),
+        );
+    }
     let span = key.span;
     let mut segment = |name: &str, segment_type: Type, default: Option<&str>| {
         key.parts.push(Part::Segment(Segment {

@@ -32,6 +32,7 @@ pub fn index_key(
     let unique = index.unique.as_ref().is_some_and(|unique| unique.value);
     if !unique {
         append_primary(&mut key, primary, problems);
+        check_appended_path(&key, problems);
     }
     Some(key)
 }
@@ -43,9 +44,10 @@ fn computed_segment(
 ) -> Option<Segment> {
     let source = written.source.as_ref()?;
     let typed = Typer { scope, problems }.type_of(source);
+    let constant = source.members().is_empty();
     let segment_type = match typed {
-        Typed::Known(known) => known.required().clone(),
         Typed::Unknown => return None,
+        Typed::Known(known) if !constant => known.required().clone(),
         _ => {
             problems.push(
                 Diagnostic::new(&codes::SEGMENT_TYPE, source.span, "this is the same in every row")
@@ -94,13 +96,14 @@ fn segment_name(written: &TemplateSegment, source: &Expression) -> String {
     }
 }
 
-/// At most one `each`, and not inside another function's arguments but at the top or below `lower`.
+/// At most one `each`.
 fn check_each(parts: &[Part], problems: &mut Vec<Diagnostic>) {
-    let plural: Vec<&Segment> = parts
-        .iter()
-        .filter_map(Part::segment)
-        .filter(|s| s.source.as_ref().is_some_and(|source| source.calls(Function::Each)))
-        .collect();
+    let mut plural: Vec<&Expression> = Vec::new();
+    for source in parts.iter().filter_map(Part::segment).filter_map(|s| s.source.as_ref()) {
+        source.walk(&mut |inner| {
+            plural.extend((inner.function() == Some(Function::Each)).then_some(inner));
+        });
+    }
     if let [first, second, ..] = plural.as_slice() {
         let message = "an index has at most one `each`";
         problems.push(
@@ -108,6 +111,20 @@ fn check_each(parts: &[Part], problems: &mut Vec<Diagnostic>) {
                 .also(first.span, "the first one")
                 .effect("one record would have as many entries as the two lists multiplied")
                 .fix("make two indexes"),
+        );
+    }
+}
+
+/// A path the index names must still be last when the primary segments stand behind it.
+fn check_appended_path(key: &Key, problems: &mut Vec<Diagnostic>) {
+    let mut behind = key.segments().skip_while(|segment| segment.segment_type != Type::Path);
+    let (Some(path), Some(next)) = (behind.next(), behind.next()) else { return };
+    if next.appended && !path.appended {
+        let message = format!("`{}` would stand behind this path", next.name);
+        problems.push(
+            Diagnostic::new(&codes::BAD_PATH, path.span, message)
+                .fix(format!("write `{{{}}}` before the path", next.name))
+                .fix("or leave the path out: it is appended where the key lacks it"),
         );
     }
 }

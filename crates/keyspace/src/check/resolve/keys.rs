@@ -1,7 +1,7 @@
 //! Templates to keys: names, types, defaults and the bar.
 
 use super::names::{NameOf, check_name};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::limits::KEY_SEGMENTS_MAX;
 use crate::model::{DefaultValue, Key, Part, Segment, Type};
 use crate::parse::{Template, TemplatePart, TemplateSegment};
@@ -30,20 +30,28 @@ pub fn finish_key(
     separator: char,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Key> {
-    check_parts(&parts, template, problems);
     let group_parts = bar(&parts, template, separator, problems)?;
+    check_parts(&parts, template, separator, problems);
     let key = Key { parts, group_parts, has_bar: !template.bars.is_empty(), span: template.span };
     check_path(&key, problems);
     Some(key)
 }
 
-fn check_parts(parts: &[Part], template: &Template, problems: &mut Vec<Diagnostic>) {
+fn check_parts(
+    parts: &[Part],
+    template: &Template,
+    separator: char,
+    problems: &mut Vec<Diagnostic>,
+) {
     if let Some(Part::Segment(first)) = parts.first() {
         let message = "a key begins with a literal that says what it holds";
-        problems.push(
-            Diagnostic::new(&codes::STARTS_WITH_SEGMENT, first.span, message)
-                .fix(format!("put a word in front, for example `{}s`", first.name)),
-        );
+        let word = first.name.strip_suffix("_id").unwrap_or(&first.name);
+        let front = Span::new(first.span.start, first.span.start);
+        problems.push(Diagnostic::new(&codes::STARTS_WITH_SEGMENT, first.span, message).replace(
+            "put a word in front",
+            front,
+            format!("{word}{separator}"),
+        ));
     }
     let segments: Vec<&Segment> = parts.iter().filter_map(Part::segment).collect();
     for (number, segment) in segments.iter().enumerate() {
@@ -205,11 +213,20 @@ pub fn check_default(
         return;
     }
     let value = &default.value;
-    let message = format!("`{value}` does not fit `{name}`, which is `{declared}`");
+    let message = match value {
+        DefaultValue::Caller | DefaultValue::Touch if in_key => {
+            format!("`{value}` cannot fill a key segment")
+        }
+        _ => format!("`{value}` does not fit `{name}`, which is `{declared}`"),
+    };
     let problem = Diagnostic::new(&codes::BAD_DEFAULT, default.span, message);
     problems.push(match (value, wanted) {
         (DefaultValue::Text(_), Type::Enum(words)) => {
-            problem.fix(format!("write one of {}", words.join(", ")))
+            let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+            let words = || quoted.iter().map(String::as_str);
+            problem
+                .suggest(default.span, &value.to_string(), words())
+                .fix(format!("write one of {}", listed(words())))
         }
         (DefaultValue::Caller, _) if in_key => problem
             .fix(format!("declare `owner = \"{name}\"`: the caller then fills the segment"))

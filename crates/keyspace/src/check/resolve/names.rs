@@ -53,7 +53,7 @@ pub fn check_name(name: &Spanned<String>, of: NameOf, problems: &mut Vec<Diagnos
         let message = format!("`{text}` is no name");
         let mut problem = Diagnostic::new(&codes::BAD_NAME, name.span, message);
         if let Some(better) = snake_case(text) {
-            problem = problem.replace("write it as", name.span, better);
+            problem = problem.fix(format!("write `{better}`, here and wherever it is used"));
         }
         problems.push(problem.fix(
             "a name is a lower-case letter, then up to 47 lower-case letters, digits and `_`",

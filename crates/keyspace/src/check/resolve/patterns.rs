@@ -6,10 +6,10 @@ use super::arguments::{Call, argument, argument_types, find, without};
 use super::collections::members;
 use super::names::{NameOf, check_name};
 use crate::check::typing::{Scope, Typer};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{
-    Argument, ArgumentRole, Assignment, Expression, ExpressionKind, Order, Pattern, Type,
-    UnaryOperator, Verb,
+    Argument, ArgumentRole, Assignment, Collection, DefaultValue, Expression, ExpressionKind,
+    Order, Pattern, Segment, Target, Type, UnaryOperator, Verb,
 };
 use crate::parse::{PatternTree, VerbTree};
 use crate::source::Spanned;
@@ -42,7 +42,10 @@ impl Resolver<'_> {
         let verb = self.one_verb(written)?;
         self.check_settings(written, verb.verb);
         let target = self.target(verb.verb, verb.target.as_ref()?)?;
-        self.check_verb(verb.verb, verb.span, &target);
+        if !self.fits_verb(verb.verb, verb.span, &target) {
+            return None;
+        }
+        self.check_many(written, &target, verb.verb);
         let collection = std::sync::Arc::clone(&target.collection);
         let allow = self.allow(written.allow.as_ref(), Some(&collection), verb.verb);
         let filled = filled_by_caller(&collection, &allow, verb.verb);
@@ -59,17 +62,24 @@ impl Resolver<'_> {
         self.declare(written, &mut arguments);
         let bind = self.bindings(&written.bind, &mut arguments, &filled, &Scope::default());
         let types = argument_types(&arguments);
-        let condition = self.condition(written, &collection, &types);
+        let condition = self.condition(written, verb.verb, &collection, &types);
         let compute = self.computed(written, &target, &types);
-        self.check_set(written, &target);
+        if goes_with("set", verb.verb) || goes_with("compute", verb.verb) {
+            self.check_set(written, &target);
+        }
         self.check_fields(written, &target);
         let bound: Vec<String> = bind.iter().map(|bind| bind.name.value.clone()).collect();
-        self.check_unused(written, &bind, &compute, condition.as_ref());
-        let by = self.serves(written, verb, &target, &filled, &bound);
+        let used: Vec<&Expression> =
+            bind.iter().chain(&compute).map(|set| &set.expression).chain(&condition).collect();
+        self.check_unused(written, &used);
+        let served = self.serves(written, verb, &target, &filled, &bound);
+        // An order is asserted of an answer, and there is none.
+        let order = written.order.as_ref().filter(|_| served.is_some());
+        let order = order.and_then(|order| self.order(order));
+        let by = served.unwrap_or_default();
         let arguments = without(arguments, &bound);
         let known: Vec<String> = filled.iter().chain(&bound).chain(&by).cloned().collect();
-        self.check_member(&allow, &known, &arguments, written.name.span);
-        let order = written.order.as_ref().and_then(|order| self.order(order));
+        self.check_member(&allow, &known, &arguments, written.allow.as_ref());
         Some(Pattern {
             name: written.name.clone(),
             id: written.id.clone(),
@@ -124,6 +134,24 @@ impl Resolver<'_> {
         }
     }
 
+    /// Reports rows of one call that could only be one and the same row.
+    fn check_many(&mut self, written: &PatternTree, target: &Target, verb: Verb) {
+        let Some(many) = written.many.as_ref().filter(|_| !verb.is_read()) else { return };
+        let key = target.key();
+        let made = |segment: &Segment| matches!(segment.default, Some(DefaultValue::New(_)));
+        if !key.is_whole_group() || verb == Verb::Insert && key.segments().any(made) {
+            return;
+        }
+        let name = &target.collection.name.value;
+        let message = format!("each `{name}` is a group of its own, and a call names one group");
+        self.report(
+            Diagnostic::new(&codes::DOES_NOT_GO_WITH, many.span, message)
+                .also(key.span, "the whole key is the group")
+                .fix("put what the rows share before a bar: `user:{user_id: text} | {id: text}`")
+                .fix("or leave `many` out, and call the pattern for each row"),
+        );
+    }
+
     /// Reports settings that the verb does not use.
     pub(super) fn check_settings(&mut self, written: &PatternTree, verb: Verb) {
         for key in &written.keys {
@@ -159,6 +187,13 @@ impl Resolver<'_> {
     pub(super) fn declare(&mut self, written: &PatternTree, arguments: &mut Vec<Argument>) {
         for declared in &written.arguments {
             check_name(&declared.name, NameOf::Field, self.problems);
+            if let Some(default) = &declared.default {
+                let message = "a declared argument has no default";
+                self.report(
+                    Diagnostic::new(&codes::BAD_DEFAULT, default.span, message)
+                        .fix("leave it out; a call may leave out an optional one: `duration?`"),
+                );
+            }
             if let Some(there) = find(arguments, &declared.name.value) {
                 let message = format!("`{}` is an argument already", there.name);
                 self.report(
@@ -168,7 +203,7 @@ impl Resolver<'_> {
                 continue;
             }
             let declared_type = declared.field_type.value.clone();
-            let required = declared.default.is_none() && !declared_type.is_optional();
+            let required = !declared_type.is_optional();
             let name = &declared.name.value;
             arguments.push(argument(name, declared_type, required, ArgumentRole::Declared));
         }
@@ -204,6 +239,7 @@ impl Resolver<'_> {
             arguments: Some(argument_types(arguments)),
             steps: steps.steps.clone(),
             outside_world: true,
+            plural: false,
         };
         let mut bind = Vec::new();
         for (name, expression) in written {
@@ -245,17 +281,18 @@ impl Resolver<'_> {
         );
         self.report(match names.is_empty() {
             true => problem.fix("the pattern has no arguments; leave the binding out"),
-            false => problem.fix(format!("its arguments are {}", names.join(", "))),
+            false => problem.fix(format!("its arguments are {}", listed(names.iter().copied()))),
         });
     }
 
     fn condition(
         &mut self,
         written: &PatternTree,
-        collection: &crate::model::Collection,
+        verb: Verb,
+        collection: &Collection,
         arguments: &[(String, Type)],
     ) -> Option<Expression> {
-        let (expression, _) = written.condition.as_ref()?;
+        let (expression, _) = written.condition.as_ref().filter(|_| goes_with("if", verb))?;
         let scope = Scope {
             members: Some(members(collection)),
             arguments: Some(arguments.to_vec()),
@@ -286,20 +323,17 @@ impl Resolver<'_> {
     }
 
     /// Reports declared arguments that nothing uses.
-    pub(super) fn check_unused(
-        &mut self,
-        written: &PatternTree,
-        bind: &[Assignment],
-        compute: &[Assignment],
-        condition: Option<&Expression>,
-    ) {
+    pub(super) fn check_unused(&mut self, written: &PatternTree, expressions: &[&Expression]) {
+        // What could not be read may have used anything.
+        let of_member = matches!(written.allow, Some(crate::parse::AllowTree::Member { .. }));
+        if of_member || expressions.iter().any(|expression| expression.is_broken()) {
+            return;
+        }
         for declared in &written.arguments {
             let name = declared.name.value.as_str();
-            let expressions = bind.iter().chain(compute).map(|assignment| &assignment.expression);
-            let mut all = expressions.chain(condition);
-            let segment_of_member =
-                matches!(written.allow, Some(crate::parse::AllowTree::Member { .. }));
-            if !all.any(|expression| expression.arguments().contains(&name)) && !segment_of_member {
+            let used = expressions.iter().any(|e| e.arguments().contains(&name));
+            let reported = self.problems.iter().any(|p| p.span() == declared.name.span);
+            if !used && !reported {
                 let message = format!("argument `{name}` is declared and not used");
                 self.report(
                     Diagnostic::new(&codes::UNUSED_ARGUMENT, declared.name.span, message)
@@ -308,6 +342,11 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// Whether a setting goes with a verb.
+fn goes_with(setting: &str, verb: Verb) -> bool {
+    SETTINGS.iter().any(|(name, verbs)| *name == setting && verbs.contains(&verb))
 }
 
 /// The argument that an expression is, or negates.

@@ -7,7 +7,7 @@
 //! Anything else would be a scan, which is never planned: the index that would serve is proposed.
 
 use super::Resolver;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Collection, Key, Segment, Target, Type, Verb};
 use crate::parse::{PatternTree, VerbTree};
 use crate::source::Span;
@@ -21,7 +21,8 @@ impl Resolver<'_> {
         Some(by.iter().map(|name| &name.value).chain(bound).cloned().collect())
     }
 
-    /// The segments a call fixes, in key order; reports a pattern that no key serves.
+    /// The segments a call fixes, in key order; reports a pattern that no key serves, and answers
+    /// none.
     pub(super) fn serves(
         &mut self,
         written: &PatternTree,
@@ -29,11 +30,12 @@ impl Resolver<'_> {
         target: &Target,
         filled: &[String],
         bound: &[String],
-    ) -> Vec<String> {
+    ) -> Option<Vec<String>> {
         let key = target.key();
+        let before = self.problems.len();
         if let Some(unknown) = self.unknown_by(written, target) {
             self.report(unknown);
-            return Vec::new();
+            return None;
         }
         let fixed: Vec<&Segment> = key
             .segments()
@@ -70,7 +72,8 @@ impl Resolver<'_> {
                 }
             }
         }
-        fixed.iter().map(|segment| segment.name.clone()).collect()
+        let served = self.problems.len() == before;
+        served.then(|| fixed.iter().map(|segment| segment.name.clone()).collect())
     }
 
     /// `by` names something that is not in the key.
@@ -86,7 +89,7 @@ impl Resolver<'_> {
             return Some(
                 Diagnostic::new(&codes::UNDECLARED_FIELD, unknown.span, message)
                     .suggest(unknown.span, &unknown.value, known.iter().copied())
-                    .fix(format!("it has {}", known.join(", "))),
+                    .fix(format!("it has {}", listed(known.iter().copied()))),
             );
         }
         let message =
@@ -118,18 +121,19 @@ impl Resolver<'_> {
         let order = written.order.as_ref().map(|order| order.value.as_str());
         let lines = index_text(collection, by, order, self.separator);
         let used = format!("{name}_by_{}", by.join("_and_"));
-        problem
-            .paste(format!("declare an index in [collection.{name}]"), lines)
-            .fix(format!("and ask it: `list = \"{name}.{used}\"`"))
+        let words = format!(
+            "declare an index in [collection.{name}], and ask it: `list = \"{name}.{used}\"`"
+        );
+        problem.paste(words, lines)
     }
 
     fn open_group(&mut self, written: &PatternTree, target: &Target, open: &[&str], place: Span) {
         let name = target.text();
-        let list = open.join(", ");
-        let message = format!("no key serves this: a call does not fix {list}, of the group");
+        let list = listed(open.iter().copied());
+        let message = format!("no key serves this: the group needs {list}, which no call gives");
         let mut problem = Diagnostic::new(&codes::NO_KEY_SERVES, place, message)
             .also(target.key().span, format!("the group of `{name}`"));
-        problem = problem.fix(format!("take {list} as an argument: add it to `by`"));
+        problem = problem.fix(format!("add to `by`: {list}"));
         let by: Vec<&str> = written.by.iter().flatten().map(|name| name.value.as_str()).collect();
         if !by.is_empty() {
             problem = self.propose(problem, written, &target.collection, &by, target.span);
@@ -171,22 +175,21 @@ impl Resolver<'_> {
     fn gap(&mut self, gap: (&str, &str), target: &Target, place: Span) {
         let (open, fixed) = gap;
         let message =
-            format!("no key serves this: `{fixed}` is fixed, and `{open}` before it is not");
+            format!("no key serves this: `{fixed}` is given, and `{open}` before it is not");
         self.report(
             Diagnostic::new(&codes::NO_KEY_SERVES, place, message)
-                .also(target.key().span, "segments are fixed from the left")
-                .fix(format!("fix `{open}` too"))
+                .also(target.key().span, "segments are given from the left")
+                .fix(format!("give `{open}` too"))
                 .fix(format!("or declare an index with `{fixed}` before `{open}`")),
         );
     }
 
     fn open_key(&mut self, verb: Verb, target: &Target, open: &[&str], place: Span) {
-        let list = open.join(", ");
-        let message =
-            format!("no key serves this: `{verb}` needs the whole key, and {list} is open");
+        let list = listed(open.iter().copied());
+        let message = format!("no key serves this: `{verb}` needs the whole key, and lacks {list}");
         let problem = Diagnostic::new(&codes::NO_KEY_SERVES, place, message)
             .also(target.key().span, "the key")
-            .fix(format!("take {list} as an argument: add it to `by`"));
+            .fix(format!("add to `by`: {list}"));
         self.report(match verb {
             Verb::Get => problem.fix("or `list` the group, with a `page`"),
             _ => problem,

@@ -1,7 +1,7 @@
 //! What a verb is used on: `users`, `users.users_by_email`, `published.calls`.
 
 use super::Resolver;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::{Collection, Content, Target, Type, Verb};
 use crate::source::Spanned;
 use std::sync::Arc;
@@ -68,9 +68,15 @@ impl Resolver<'_> {
                 written.span,
                 format!("{}.{name}", collection.name.value),
             ),
-            None => problem.suggest(written.span, name, declared.iter().copied()),
+            None => match nearest(name, declared.iter().copied()) {
+                Some(near) => {
+                    let meant = written.value.replacen(name, near, 1);
+                    problem.replace(format!("did you mean `{meant}`?"), written.span, meant)
+                }
+                None => problem,
+            },
         };
-        let list = declared.join(", ");
+        let list = listed(declared.iter().copied());
         self.report(problem.fix(format!("the collections are {list}")));
     }
 
@@ -110,7 +116,10 @@ impl Resolver<'_> {
                 ),
             ),
             None if candidates.is_empty() => problem.fix(format!("`{name}` has no indexes")),
-            None => problem.fix(format!("there are {}", candidates.join(", "))),
+            None => {
+                let names = candidates.iter().map(String::as_str);
+                problem.fix(format!("there are {}", listed(names)))
+            }
         };
         self.report(problem);
     }
@@ -136,13 +145,13 @@ impl Resolver<'_> {
         self.report(problem);
     }
 
-    /// Reports a verb that does not fit its target.
-    pub(super) fn check_verb(
+    /// Whether a verb fits its target; reports it if not.
+    pub(super) fn fits_verb(
         &mut self,
         verb: Verb,
         verb_span: crate::source::Span,
         target: &Target,
-    ) {
+    ) -> bool {
         let collection = &target.collection;
         let name = &collection.name.value;
         let refuse = |message: String| {
@@ -179,6 +188,7 @@ impl Resolver<'_> {
             (Verb::Add, None) => add_problem(target),
             _ => None,
         };
+        let before = self.problems.len();
         self.problems.extend(problem);
         if collection.immutable && matches!(verb, Verb::Update | Verb::Take | Verb::Add) {
             let message = format!("`{name}` is immutable, and `{verb}` changes rows");
@@ -188,6 +198,7 @@ impl Resolver<'_> {
                     .fix(format!("or leave `immutable` out of `{name}`")),
             );
         }
+        self.problems.len() == before
     }
 }
 

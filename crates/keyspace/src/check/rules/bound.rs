@@ -6,10 +6,7 @@ use crate::model::Verb;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for pattern in facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::List) {
-        let written = facts.tree.patterns.iter().find(|p| p.name.value == pattern.name.value);
-        // A page out of its limits has been reported.
-        let attempted = written.is_some_and(|p| p.keys.iter().any(|key| key.value == "page"));
-        if pattern.page.is_none() && !attempted {
+        if pattern.page.is_none() && !facts.pattern_attempts(pattern, "page") {
             let message = format!("list `{}` has no `page`", pattern.name.value);
             problems.push(
                 Diagnostic::new(&codes::LIST_WITHOUT_BOUND, pattern.verb_span, message)

@@ -2,17 +2,20 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::source::{Span, Spanned};
+use crate::source::Span;
+use std::collections::HashMap;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     tables(facts, problems);
     ids(facts, problems);
+    renames(facts, problems);
     let keyspace = &facts.tree;
-    let missing = match (keyspace.collections.is_empty(), keyspace.patterns.is_empty()) {
+    let has = |table: &str| keyspace.keys.iter().any(|key| key.value == table);
+    let missing = match (!has("collection") && !has("history"), !has("pattern")) {
         (true, _) => Some((
             "collections",
             "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\n\
-             fields = { text = \"text\" }",
+             fields = { text = \"text\" }\n\n[pattern.get_note]\nget = \"notes\"",
         )),
         (false, true) => Some(("patterns", "[pattern.get_note]\nget = \"notes\"")),
         (false, false) => None,
@@ -29,7 +32,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
 
 /// A collection's table, an index's, and the helpers that slices need share one space of names.
 fn tables(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<(String, Span, String)> = Vec::new();
+    let mut seen: HashMap<String, (Span, String)> = HashMap::new();
     for key in facts.keys() {
         let (name, span) = match key.index {
             Some(index) => (index.name.value.clone(), index.name.span),
@@ -40,8 +43,8 @@ fn tables(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             names.push((format!("{name}_buckets"), format!("the slices of `{}`", key.text())));
         }
         for (name, what) in names {
-            match seen.iter().find(|(known, _, _)| *known == name) {
-                Some((_, first, other)) => {
+            match seen.get(&name) {
+                Some((first, other)) => {
                     let message = format!("{what} and {other} would both be the table `{name}`");
                     problems.push(
                         Diagnostic::new(&codes::DUPLICATE_NAME, span, message)
@@ -50,7 +53,7 @@ fn tables(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                             .fix("or give the collection another table: `table = \"…\"`"),
                     );
                 }
-                None => seen.push((name, span, what)),
+                None => drop(seen.insert(name, (span, what))),
             }
         }
     }
@@ -59,16 +62,37 @@ fn tables(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
 fn ids(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     let patterns = facts.tree.patterns.iter().filter_map(|pattern| pattern.id.as_ref());
     let deferred = facts.tree.deferred.iter().map(|deferred| &deferred.id);
-    let mut seen: Vec<&Spanned<String>> = Vec::new();
+    let mut seen: HashMap<&str, Span> = HashMap::new();
     for id in patterns.chain(deferred) {
-        if let Some(first) = seen.iter().find(|known| known.value == id.value) {
+        let first = *seen.entry(&id.value).or_insert(id.span);
+        if first != id.span {
             let message = format!("the id `{}` is used twice", id.value);
             problems.push(
                 Diagnostic::new(&codes::DUPLICATE_ID, id.span, message)
-                    .also(first.span, "first here")
+                    .also(first, "first here")
                     .fix("give each pattern an id of its own"),
             );
         }
-        seen.push(id);
+    }
+}
+
+/// What was renamed is no longer there under its old name.
+fn renames(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    let collections = || facts.tree.collections.iter();
+    let indexes = || collections().flat_map(|collection| &collection.indexes);
+    let mut names: HashMap<&str, Span> = HashMap::new();
+    names.extend(collections().map(|collection| (&*collection.name.value, collection.name.span)));
+    names.extend(indexes().map(|index| (&*index.name.value, index.name.span)));
+    let was = collections().filter_map(|collection| collection.was.as_ref());
+    for was in was.chain(indexes().filter_map(|index| index.was.as_ref())) {
+        if let Some(there) = names.get(was.value.as_str()) {
+            let message = format!("this was `{}`, which is still there", was.value);
+            problems.push(
+                Diagnostic::new(&codes::DUPLICATE_NAME, was.span, message)
+                    .also(*there, "it is declared here")
+                    .effect("rows of one would be taken for rows of the other")
+                    .fix("leave `was` out"),
+            );
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! KW121: a file's name tells its rows apart, and does not change under them.
 
 use super::Facts;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Collection, FileName, FilePart, StoreKind};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
@@ -44,7 +44,7 @@ fn unknown_members(name: &FileName, known: &[&str], problems: &mut Vec<Diagnosti
         let message = format!("`{member}` is no segment or field of these rows");
         problems.push(
             Diagnostic::new(&codes::BAD_FILE_NAME, name.span, message)
-                .fix(format!("use one of {}", known.join(", "))),
+                .fix(format!("use one of {}", listed(known.iter().copied()))),
         );
     }
 }
@@ -55,7 +55,11 @@ fn check_name(
     whole: bool,
     problems: &mut Vec<Diagnostic>,
 ) {
+    let before = problems.len();
     unknown_members(name, &collection.member_names(), problems);
+    if problems.len() > before {
+        return;
+    }
     let used: Vec<&str> = members(name).collect();
     let mut needed: Vec<&str> = collection.key.rest_segments().map(|s| s.name.as_str()).collect();
     if needed.is_empty() {
@@ -63,7 +67,7 @@ fn check_name(
     }
     let missing: Vec<&str> = needed.into_iter().filter(|name| !used.contains(name)).collect();
     if !missing.is_empty() {
-        let list = missing.join(", ");
+        let list = listed(missing.iter().copied());
         let message = format!("the name does not hold {list}, which tells rows apart");
         problems.push(
             Diagnostic::new(&codes::BAD_FILE_NAME, name.span, message)

@@ -2,9 +2,14 @@
 
 use super::{Facts, GROUP_ATOMIC, KeyOf};
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::model::{Key, Segment, StoreKind, Ttl};
+use crate::model::{Expect, Key, Segment, StoreKind, Ttl, Verb};
+use std::collections::HashSet;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
+    // What a cell holds is asked for by KW513.
+    let patterns = facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::Near);
+    let nearby: HashSet<String> =
+        patterns.filter_map(|p| p.target.as_ref()).map(|target| target.text()).collect();
     for key in facts.keys() {
         let bounded = key.key().is_whole_group()
             || key.bucket().is_some()
@@ -12,7 +17,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             || key.collection.history.is_some()
             // Claims are found one by one, never as a group.
             || key.index.is_some_and(|index| index.unique);
-        if bounded {
+        let tried = ["bucket", "expect", "unique"].iter().any(|s| facts.attempts(key, s));
+        if bounded || tried && key.expect() == &Expect::default() || nearby.contains(&key.text()) {
             continue;
         }
         let literal_only = key.key().group_segments().next().is_none();
@@ -66,7 +72,8 @@ fn bucket_or_expect(problem: Diagnostic, key: &Key) -> Diagnostic {
         ),
         None => problem,
     };
-    problem.paste("or say that it stays small", "expect = { rows_per_group = 1_000 }")
+    let or = if problem.fixes.is_empty() { "" } else { "or " };
+    problem.paste(format!("{or}say that it stays small"), "expect = { rows_per_group = 1_000 }")
 }
 
 fn time_segment(key: &Key) -> Option<&Segment> {
@@ -78,7 +85,9 @@ fn unbounded(facts: &Facts<'_>, key: KeyOf<'_>) -> Diagnostic {
     let group = Key::template_of(template.group(), facts.keyspace.separator);
     let first = template.rest_segments().next();
     let time_keyed = first.is_some_and(|segment| segment.segment_type.is_time());
-    let endless = time_keyed && key.collection.immutable && key.collection.ttl.is_none();
+    let expected = *key.expect() != Expect::default();
+    let lasting = key.collection.immutable && key.collection.ttl.is_none();
+    let endless = time_keyed && lasting && !expected;
     let message = match endless {
         true => format!("`{}` only grows: one group `{group}` would have no end", key.text()),
         false => format!("nothing says how large a group `{group}` of `{}` gets", key.text()),

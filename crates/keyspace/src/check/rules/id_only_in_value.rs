@@ -3,21 +3,26 @@
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Collection, Type};
+use std::collections::HashMap;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     let keyspace = facts.keyspace;
+    let mut keyed: HashMap<&str, Vec<&str>> = HashMap::new();
+    for collection in &keyspace.collections {
+        for segment in collection.key.segments() {
+            keyed.entry(&segment.name).or_default().push(&collection.name.value);
+        }
+    }
     for collection in &keyspace.collections {
         for field in collection.fields() {
             let name = &field.name;
             let is_id = name.ends_with("_id") && !matches!(field.field_type, Type::Json);
-            let elsewhere = keyspace.collections.iter().find(|other| {
-                other.name.value != collection.name.value && other.key.segment(name).is_some()
-            });
+            let elsewhere = keyed.get(name.as_str()).into_iter().flatten();
+            let elsewhere = elsewhere.copied().find(|other| *other != collection.name.value);
             let (Some(other), true) = (elsewhere, is_id && !is_indexed(collection, name)) else {
                 continue;
             };
             let own = &collection.name.value;
-            let other = &other.name.value;
             let message = format!("`{name}` is a key of `{other}`, and here only a value");
             let separator = keyspace.separator;
             let id = collection.key.segments().last().map_or("id", |s| s.name.as_str());

@@ -24,9 +24,10 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!(
-            "{} bytes of this key are fixed, of {}, which leaves too little for {free} texts",
+            "a key has at most {} bytes: here {} are fixed, and {free} texts of {} go beyond",
+            grouped(KEY_BYTES_MAX as u64),
             grouped(fixed),
-            grouped(KEY_BYTES_MAX as u64)
+            TEXT_SEGMENT_BYTES_ASSUMED
         );
         problems.push(
             Diagnostic::new(&codes::KEY_TOO_LONG, key.key().span, message)

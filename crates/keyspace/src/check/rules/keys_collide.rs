@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::layout::redis::{self, Container, Role};
 use crate::model::{Key, Part, Type};
 use crate::source::Span;
+use std::collections::HashMap;
 
 /// A key that some store writes.
 struct Written<'a> {
@@ -21,15 +22,18 @@ struct Written<'a> {
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     let containers = redis::containers(facts.keyspace);
-    let mut written: Vec<Written<'_>> = Vec::new();
+    // Only keys that begin alike can meet; one that begins with a segment has been reported.
+    let mut written: HashMap<&str, Vec<Written<'_>>> = HashMap::new();
     for new in containers.iter().filter_map(|container| written_as(facts, container)) {
+        let Some(Part::Literal(first)) = new.parts.first() else { continue };
+        let alike = written.entry(first).or_default();
         let collides = |other: &&Written<'_>| {
             !(new.is_shared && other.is_shared) && meet(&new.parts, &other.parts)
         };
-        if let Some(other) = written.iter().find(collides) {
+        if let Some(other) = alike.iter().find(collides) {
             problems.push(collision(facts, &new, other));
         }
-        written.push(new);
+        alike.push(new);
     }
 }
 
@@ -67,11 +71,12 @@ fn collision(facts: &Facts<'_>, new: &Written<'_>, other: &Written<'_>) -> Diagn
     let owned = |parts: &[&Part]| -> String {
         Key::template_of(&parts.iter().map(|part| (*part).clone()).collect::<Vec<_>>(), separator)
     };
-    match new.is_container || other.is_container {
-        true => problem
-            .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&new.parts)))
+    let container = [new, other].into_iter().find(|written| written.is_container);
+    match container {
+        Some(list) => problem
+            .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&list.parts)))
             .fix("or change a literal of one of them"),
-        false => problem
+        None => problem
             .fix(format!(
                 "put a word of its own into one of them: `{}{separator}…`",
                 owned(&new.parts)

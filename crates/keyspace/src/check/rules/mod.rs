@@ -19,6 +19,7 @@ mod near;
 mod order;
 mod owner;
 mod owner_missing;
+mod public;
 mod refusals;
 mod same_as_key;
 mod short_life;
@@ -34,8 +35,9 @@ mod window;
 mod write_allow;
 
 use crate::diagnostic::Diagnostic;
-use crate::model::{Bucket, Collection, Expect, Index, Key, Keyspace, StoreKind};
-use crate::parse::Tree;
+use crate::model::{Bucket, Collection, Expect, Index, Key, Keyspace, Pattern, StoreKind};
+use crate::parse::{CollectionTree, PatternTree, Tree};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a rule may look at.
@@ -46,11 +48,13 @@ pub struct Facts<'a> {
     pub tree: &'a Tree,
     /// The stores whose refusals are errors.
     pub stores: &'a [StoreKind],
+    collections: HashMap<&'a str, &'a CollectionTree>,
+    patterns: HashMap<&'a str, &'a PatternTree>,
 }
 
 /// Asks every rule.
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 29] = [
+    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 30] = [
         bound::check,
         cache::check,
         case_of_unique::check,
@@ -67,6 +71,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         order::check,
         owner::check,
         owner_missing::check,
+        public::check,
         refusals::check,
         same_as_key::check,
         short_life::check,
@@ -118,7 +123,39 @@ impl<'a> KeyOf<'a> {
     }
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// What was resolved, what was written, and for which stores.
+    pub fn new(keyspace: &'a Keyspace, tree: &'a Tree, stores: &'a [StoreKind]) -> Self {
+        let collections = tree.collections.iter().map(|c| (c.name.value.as_str(), c)).collect();
+        let patterns = tree.patterns.iter().map(|p| (p.name.value.as_str(), p)).collect();
+        Facts { keyspace, tree, stores, collections, patterns }
+    }
+
+    /// A collection as it was written.
+    pub fn written(&self, collection: &Collection) -> Option<&'a CollectionTree> {
+        self.collections.get(collection.name.value.as_str()).copied()
+    }
+
+    /// Whether a collection, or an index, tries to say something: what is wrong with it has been
+    /// reported, and is not missing.
+    pub fn attempts(&self, key: KeyOf<'_>, setting: &str) -> bool {
+        let Some(collection) = self.written(key.collection) else { return false };
+        let keys = match key.index {
+            None => Some(&collection.keys),
+            Some(index) => {
+                let written = collection.indexes.iter().find(|i| i.name.value == index.name.value);
+                written.map(|index| &index.keys)
+            }
+        };
+        keys.is_some_and(|keys| keys.iter().any(|key| key.value == setting))
+    }
+
+    /// Whether a pattern tries to say something.
+    pub fn pattern_attempts(&self, pattern: &Pattern, setting: &str) -> bool {
+        let written = self.patterns.get(pattern.name.value.as_str());
+        written.is_some_and(|written| written.keys.iter().any(|key| key.value == setting))
+    }
+
     /// Every key of the keyspace: collections' own, then their indexes'.
     pub fn keys(&self) -> impl Iterator<Item = KeyOf<'_>> {
         self.keyspace.collections.iter().flat_map(|collection| {

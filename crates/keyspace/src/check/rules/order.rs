@@ -1,7 +1,7 @@
 //! KW502: an order that is asserted is one the key gives.
 
 use super::Facts;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::{Collection, ExpressionKind, Key, Order, Pattern, Segment, Type};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
@@ -11,9 +11,12 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             let names = target.collection.member_names();
             let message = format!("`{}` has no field `{}`", target.collection.name.value, order.by);
             problems.push(
-                Diagnostic::new(&codes::UNDECLARED_FIELD, order.span, message)
-                    .suggest(order.span, &order.by, names.iter().copied())
-                    .fix(format!("it has {}", names.join(", "))),
+                suggested(
+                    Diagnostic::new(&codes::UNDECLARED_FIELD, order.span, message),
+                    order,
+                    &names,
+                )
+                .fix(format!("it has {}", listed(names.iter().copied()))),
             );
             continue;
         }
@@ -21,6 +24,13 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         let given = key.segments().find(|segment| !pattern.by.contains(&segment.name));
         problems.extend(problem(facts, pattern, order, key, given));
     }
+}
+
+/// The nearest name, in the direction that was written.
+fn suggested(problem: Diagnostic, order: &Order, names: &[&str]) -> Diagnostic {
+    let Some(near) = nearest(&order.by, names.iter().copied()) else { return problem };
+    let meant = if order.descending { format!("{near} desc") } else { near.to_string() };
+    problem.replace(format!("did you mean `{meant}`?"), order.span, meant)
 }
 
 fn problem(

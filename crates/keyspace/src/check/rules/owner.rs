@@ -28,18 +28,24 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
         let separator = facts.keyspace.separator;
         let segment_type = collection.key.segment(&owner.name).map(|s| s.segment_type.to_string());
         let segment_type = segment_type.unwrap_or_else(|| "text".to_string());
-        let message = format!("the {what} `{}` is not the first segment of the group", owner.name);
+        let (place, word) = match (what, expected) {
+            ("tenant", _) => ("the first segment of the group", "org"),
+            (_, 0) => ("the first segment of the group", "user"),
+            _ => ("the segment behind the tenant", "user"),
+        };
+        let message = format!("the {what} `{}` is not {place}", owner.name);
         problems.push(
             Diagnostic::new(&codes::OWNER_NOT_FIRST, found, message)
                 .also(owner.span, format!("declared as the {what}"))
                 .effect("a range over one group would hold the rows of several callers")
                 .fix(format!(
-                    "put it in front: `user{separator}{{{}: {segment_type}}}{separator}{name} | …`",
+                    "put it in front: `{word}{separator}{{{}: {segment_type}}}{separator}{name} | …`",
                     owner.name
                 ))
                 .fix(format!("or make `{}` a field: it is then checked on every use", owner.name)),
         );
-        expected += 1;
+        // The owner's place depends on the tenant's.
+        return;
     }
 }
 

@@ -8,9 +8,10 @@ use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::model::StoreKind;
 use crate::plan::{Plan, Refusal, plans};
 use crate::source::Span;
+use std::collections::HashSet;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut said: Vec<Diagnostic> = Vec::new();
+    let mut said: HashSet<(Span, String)> = HashSet::new();
     for plan in plans(facts.keyspace) {
         let refusals = grouped(&plan);
         let mut codes: Vec<u16> = refusals.iter().map(|(refusal, _)| refusal.code).collect();
@@ -19,12 +20,11 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             let of_code: Vec<_> = refusals.iter().filter(|(r, _)| r.code == code).collect();
             let problem = problem(facts, &plan, code, &of_code);
             // What is true of a collection is said once, not for each of its patterns.
-            if !said.contains(&problem) {
-                said.push(problem);
+            if said.insert((problem.span(), problem.message.clone())) {
+                problems.push(problem);
             }
         }
     }
-    problems.extend(said);
 }
 
 /// Equal refusals of several stores, together.

@@ -8,10 +8,12 @@ use crate::model::{Ttl, duration_text};
 const SHORT_MILLISECONDS: u64 = 10_000;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    for (collection, written) in facts.keyspace.collections.iter().filter_map(|collection| {
-        let tree = facts.tree.collections.iter().find(|t| t.name.value == collection.name.value)?;
-        Some((collection, tree.ttl.as_ref()?))
-    }) {
+    for (collection, written) in facts
+        .keyspace
+        .collections
+        .iter()
+        .filter_map(|collection| Some((collection, facts.written(collection)?.ttl.as_ref()?)))
+    {
         let Some(Ttl::After(length)) = collection.ttl else { continue };
         if length >= SHORT_MILLISECONDS {
             continue;

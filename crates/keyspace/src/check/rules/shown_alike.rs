@@ -4,6 +4,7 @@ use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Naming, camel_case};
 use crate::source::Span;
+use std::collections::HashMap;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     if facts.keyspace.naming == Naming::AsWritten {
@@ -19,18 +20,17 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
 }
 
 fn alike<'a>(names: impl Iterator<Item = (&'a str, Span)>, problems: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<(&str, Span)> = Vec::new();
+    let mut seen: HashMap<String, (&str, Span)> = HashMap::new();
     for (name, span) in names {
         let shown = camel_case(name);
-        let twin = seen.iter().find(|(other, _)| *other != name && camel_case(other) == shown);
-        if let Some((other, first)) = twin {
+        let (other, first) = *seen.entry(shown.clone()).or_insert((name, span));
+        if other != name {
             let message = format!("`{name}` and `{other}` are both shown as `{shown}`");
             problems.push(
                 Diagnostic::new(&codes::SHOWN_ALIKE, span, message)
-                    .also(*first, "the other one")
+                    .also(first, "the other one")
                     .fix("rename one of them"),
             );
         }
-        seen.push((name, span));
     }
 }

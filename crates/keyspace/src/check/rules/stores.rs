@@ -4,7 +4,7 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::model::{Content, StoreKind, Type};
+use crate::model::{Content, StoreKind, Ttl, Type};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     if facts.meant_for(&[StoreKind::Cassandra, StoreKind::Scylla]) {
@@ -39,6 +39,10 @@ fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             None => key.collection.content == Content::Keys && !key.key().is_whole_group(),
         };
         if !members || key.expect().rows_per_group.is_some() || key.bucket().is_some() {
+            continue;
+        }
+        // Without an end, a group has been reported as one that may grow.
+        if !matches!(key.collection.ttl, Some(Ttl::After(_))) {
             continue;
         }
         let message = format!("nothing says that a group of `{}` stays small", key.text());

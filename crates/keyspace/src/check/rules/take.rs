@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{BinaryOperator, Expression, ExpressionKind, Verb};
+use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, Verb};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for pattern in facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::Take) {
@@ -20,13 +20,21 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             continue;
         }
         let name = &open.name;
-        let span = pattern.condition.as_ref().map_or(pattern.verb_span, |condition| condition.span);
-        let message =
-            format!("the condition says nothing of `{name}`, by which the index is sorted");
+        let (span, message) = match &pattern.condition {
+            Some(condition) => (
+                condition.span,
+                format!("the condition does not bound `{name}`, by which the index is sorted"),
+            ),
+            None => (pattern.verb_span, format!("no `if` bounds `{name}`, by which it looks")),
+        };
+        let bound = match open.segment_type {
+            Type::Timestamp => format!("{name} <= now"),
+            _ => format!("{name} = …"),
+        };
         problems.push(
             Diagnostic::new(&codes::TAKE_UNBOUNDED, span, message)
                 .also(open.span, "the first segment after the group")
-                .fix(format!("bound it: `if = \"{name} <= now and …\"`"))
+                .fix(format!("bound it by what the row does not hold: `if = \"{bound} and …\"`"))
                 .fix("or sort the index by what the condition asks"),
         );
     }
@@ -39,17 +47,23 @@ fn bounds(condition: &Expression, name: &str) -> bool {
             bounds(left, name) || bounds(right, name)
         }
         ExpressionKind::Binary(operator, left, right) => {
-            let is_member = |side: &Expression| match &side.kind {
-                ExpressionKind::Member(member) => member == name,
-                _ => false,
-            };
             operator.is_comparison()
                 && *operator != BinaryOperator::NotEqual
-                && (is_member(left) || is_member(right))
+                && (is_member(left, name) && is_known(right)
+                    || is_member(right, name) && is_known(left))
         }
-        ExpressionKind::In(operand, _) => {
-            matches!(&operand.kind, ExpressionKind::Member(member) if member == name)
+        ExpressionKind::In(operand, items) => {
+            is_member(operand, name) && items.iter().all(is_known)
         }
         _ => false,
     }
+}
+
+fn is_member(side: &Expression, name: &str) -> bool {
+    matches!(&side.kind, ExpressionKind::Member(member) if member == name)
+}
+
+/// Whether a value is known before any row is read.
+fn is_known(side: &Expression) -> bool {
+    side.members().is_empty()
 }

@@ -1,53 +1,51 @@
 //! KW112: a name that occurs in any key has one type everywhere.
 
-use super::Facts;
+use super::{Facts, KeyOf};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::Type;
+use crate::model::{Segment, Type};
 use crate::source::Span;
+use std::collections::HashMap;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut declared: Vec<(&str, &Type, Span)> = Vec::new();
-    for collection in facts.keyspace.collections.iter().filter(|c| c.history.is_none()) {
-        for segment in collection.key.segments() {
-            report(&mut declared, (&segment.name, &segment.segment_type, segment.span), problems);
+    let mut of_keys: HashMap<&str, (&Type, Span)> = HashMap::new();
+    for key in facts.keys() {
+        for segment in key.key().segments().filter(|segment| is_declared(key, segment)) {
+            let (name, found) = (segment.name.as_str(), (&segment.segment_type, segment.span));
+            let known = *of_keys.entry(name).or_insert(found);
+            if known.0 != found.0 {
+                problems.push(two_types(name, found, known));
+            }
         }
     }
-    let of_keys: Vec<(&str, &Type, Span)> = declared.clone();
     for collection in &facts.keyspace.collections {
         for field in collection.fields() {
-            let Some(known) = of_keys.iter().find(|(name, _, _)| *name == field.name) else {
-                continue;
-            };
+            let Some(known) = of_keys.get(field.name.as_str()) else { continue };
             let own = match field.field_type.required() {
                 // A list of ids holds the same ids.
                 Type::List(inner) => inner.required(),
                 other => other,
             };
-            if own != known.1 {
-                problems.push(two_types((&field.name, own, field.span), *known));
+            if own != known.0 {
+                problems.push(two_types(&field.name, (own, field.span), *known));
             }
         }
     }
 }
 
-fn report<'a>(
-    declared: &mut Vec<(&'a str, &'a Type, Span)>,
-    found: (&'a str, &'a Type, Span),
-    problems: &mut Vec<Diagnostic>,
-) {
-    match declared.iter().find(|(name, _, _)| *name == found.0) {
-        Some(known) if known.1 != found.1 => problems.push(two_types(found, *known)),
-        Some(_) => {}
-        None => declared.push(found),
+/// Whether a key gives the name its type: not what every history has, and in an index only a
+/// name that is not a field's.
+fn is_declared(key: KeyOf<'_>, segment: &Segment) -> bool {
+    match &segment.source {
+        None => key.collection.history.is_none() || key.key().span != segment.span,
+        Some(_) => key.collection.member_type(&segment.name).is_none(),
     }
 }
 
-fn two_types(found: (&str, &Type, Span), known: (&str, &Type, Span)) -> Diagnostic {
-    let (name, found_type, span) = found;
-    let message = format!("`{name}` is `{found_type}` here and `{}` elsewhere", known.1);
-    Diagnostic::new(&codes::TWO_TYPES, span, message)
-        .also(known.2, format!("`{}` here", known.1))
+fn two_types(name: &str, found: (&Type, Span), known: (&Type, Span)) -> Diagnostic {
+    let message = format!("`{name}` is `{}` here and `{}` elsewhere", found.0, known.0);
+    Diagnostic::new(&codes::TWO_TYPES, found.1, message)
+        .also(known.1, format!("`{}` here", known.0))
         .effect("an id taken from one row would not be the key of the other")
-        .fix(format!("make both `{}`", known.1))
+        .fix(format!("make both `{}`", known.0))
         .fix("or give the other thing another name")
 }

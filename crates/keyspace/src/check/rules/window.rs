@@ -1,17 +1,19 @@
 //! KW305: a window has its limit and period from its collection, or from the batch that runs it.
 
-use super::Facts;
+use super::{Facts, KeyOf};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Allow, Argument, ArgumentRole, Verb};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for pattern in facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::Add) {
+        let Some(target) = &pattern.target else { continue };
+        let key = KeyOf { collection: &target.collection, index: None };
         let rules: Vec<&Argument> = pattern
             .arguments
             .iter()
             .filter(|argument| argument.role == ArgumentRole::WindowRule)
+            .filter(|rule| !facts.attempts(key, &rule.name))
             .collect();
-        let Some(target) = &pattern.target else { continue };
         if rules.is_empty() || pattern.allow == Allow::Step {
             continue;
         }
