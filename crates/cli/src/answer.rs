@@ -3,8 +3,20 @@
 //! Statuses: 0 done, 1 the file has problems, 2 wrong usage, a file that cannot be read or written
 //! among it. A reader that closes the pipe early is no failure.
 
+use crate::json;
+use keyspace::diagnostic::render::Style;
+use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+
+/// The form of an answer: an object for programs, or text for people.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// One JSON object instead of text.
+    pub(crate) json: bool,
+    /// How problems are drawn.
+    pub(crate) style: Style,
+}
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,32 +44,51 @@ impl Status {
 pub(crate) struct Answer {
     /// What was asked for.
     pub(crate) output: String,
-    /// What went wrong, and remarks.
+    /// What is wrong with the file.
     pub(crate) complaint: String,
+    /// Why the command could not be carried out.
+    pub(crate) failures: Vec<Failure>,
     /// How it ended.
     pub(crate) status: Status,
+}
+
+/// Why a command could not be carried out, and what to do about it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Failure {
+    error: String,
+    fix: String,
 }
 
 impl Answer {
     /// Done, with this to print.
     pub(crate) fn done(output: impl Into<String>) -> Answer {
-        Answer { output: output.into(), complaint: String::new(), status: Status::Done }
+        Answer {
+            output: output.into(),
+            complaint: String::new(),
+            failures: Vec::new(),
+            status: Status::Done,
+        }
     }
 
     /// The file has problems, described on standard error.
     pub(crate) fn problems(complaint: impl Into<String>) -> Answer {
-        let complaint = complaint.into();
-        Answer { output: String::new(), complaint, status: Status::Problems }
+        Answer { complaint: complaint.into(), status: Status::Problems, ..Answer::done("") }
     }
 
     /// It could not be done: what went wrong, and what to do about it.
     pub(crate) fn usage(problem: &str, fix: &str) -> Answer {
-        let complaint = format!("error: {problem}\n  fix: {fix}\n");
-        Answer { output: String::new(), complaint, status: Status::Usage }
+        let failure = Failure { error: problem.to_string(), fix: fix.to_string() };
+        Answer { failures: vec![failure], status: Status::Usage, ..Answer::done("") }
     }
 
     /// Writes both texts.
-    pub(crate) fn write(self) -> ExitCode {
+    pub(crate) fn write(mut self, form: Form) -> ExitCode {
+        for failure in &self.failures {
+            self.complaint.push_str(&match form.json {
+                true => json::text(failure),
+                false => format!("error: {}\n  fix: {}\n", failure.error, failure.fix),
+            });
+        }
         let mut status = self.status;
         if let Err(error) = write_all(io::stdout().lock(), &self.output) {
             status = Status::Usage;

@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Colours: auto means on a terminal, by NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
+    /// Answer with one JSON object; problems go to standard error as another
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -94,9 +97,6 @@ pub(crate) struct Check {
     /// A store it must run on; may be given several times
     #[arg(long, value_name = "KIND", value_parser = store_parser())]
     pub(crate) store: Vec<StoreKind>,
-    /// Answer with one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `keyway explain`.
@@ -109,9 +109,6 @@ pub(crate) struct Explain {
     /// Only on this store
     #[arg(long, value_name = "KIND", value_parser = store_parser())]
     pub(crate) store: Option<StoreKind>,
-    /// Answer with one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `keyway layout`.
@@ -122,9 +119,6 @@ pub(crate) struct Layout {
     /// Only this store
     #[arg(long, value_name = "KIND", value_parser = store_parser())]
     pub(crate) store: Option<StoreKind>,
-    /// Answer with one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `keyway doc`.

@@ -3,6 +3,7 @@
 //! Names here are a promise to scripts. Types of the library are never serialized themselves, so
 //! that they can change without breaking anybody.
 
+use crate::input::Input;
 use crate::report::Report;
 use keyspace::diagnostic::{Diagnostic, Severity};
 use keyspace::model::StoreKind;
@@ -64,14 +65,19 @@ struct Edit {
 impl Problems {
     /// The problems of a report.
     pub(crate) fn of(report: &Report) -> Problems {
-        let text = &report.input.text;
+        Problems::in_file(&report.input, &report.diagnostics)
+    }
+
+    /// The problems of a file that was only read, or also understood.
+    pub(crate) fn in_file(input: &Input, diagnostics: &[Diagnostic]) -> Problems {
+        let count = |severity| diagnostics.iter().filter(|one| one.severity == severity).count();
         Problems {
-            file: report.input.name.clone(),
-            ok: report.is_sound(),
-            errors: report.count(Severity::Error),
-            warnings: report.count(Severity::Warning),
-            notes: report.count(Severity::Note),
-            problems: report.diagnostics.iter().map(|one| Problem::of(one, text)).collect(),
+            file: input.name.clone(),
+            ok: count(Severity::Error) == 0,
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            notes: count(Severity::Note),
+            problems: diagnostics.iter().map(|one| Problem::of(one, &input.text)).collect(),
         }
     }
 }

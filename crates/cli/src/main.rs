@@ -15,23 +15,24 @@ mod json;
 mod report;
 mod terminal;
 
+use answer::Form;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let style = terminal::style(arguments.color);
+    let form = Form { json: arguments.json, style: terminal::style(arguments.color) };
     let answer = match arguments.command {
-        Command::Check(options) => commands::check::run(&options, style),
-        Command::Explain(options) => commands::explain::run(&options, style),
-        Command::Layout(options) => commands::layout::run(&options, style),
-        Command::Doc(options) => commands::doc::run(&options, style),
+        Command::Check(options) => commands::check::run(&options, form),
+        Command::Explain(options) => commands::explain::run(&options, form),
+        Command::Layout(options) => commands::layout::run(&options, form),
+        Command::Doc(options) => commands::doc::run(&options, form),
         Command::Schema => commands::schema::run(),
-        Command::Format(options) => commands::format::run(&options, style),
-        Command::New(options) => commands::new::run(&options),
-        Command::Why(options) => commands::why::run(&options),
+        Command::Format(options) => commands::format::run(&options, form),
+        Command::New(options) => commands::new::run(&options, form),
+        Command::Why(options) => commands::why::run(&options, form),
         Command::Completions(options) => commands::completions::run(&options),
     };
-    answer.write()
+    answer.write(form)
 }

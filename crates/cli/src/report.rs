@@ -1,6 +1,6 @@
 //! A file as it was read: its keyspace, if it is sound, and what is to be said about it.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Form};
 use crate::input::{self, Input};
 use crate::json;
 use keyspace::diagnostic::render::{Style, render};
@@ -26,14 +26,14 @@ pub(crate) fn read(path: &str, stores: &[StoreKind]) -> Result<Report, Answer> {
 }
 
 /// Reads a file that must be sound: otherwise its problems are the answer, on standard error.
-pub(crate) fn read_sound(path: &str, json: bool, style: Style) -> Result<Keyspace, Answer> {
+pub(crate) fn read_sound(path: &str, form: Form) -> Result<Keyspace, Answer> {
     let mut report = read(path, &[])?;
     match report.keyspace.take() {
         Some(keyspace) => Ok(keyspace),
-        None if json => Err(Answer::problems(json::text(&json::Problems::of(&report)))),
-        None => {
-            Err(Answer::problems(report.drawn(style, Severity::Error) + &report.closing_line()))
-        }
+        None if form.json => Err(Answer::problems(json::text(&json::Problems::of(&report)))),
+        None => Err(Answer::problems(
+            report.drawn(form.style, Severity::Error) + &report.closing_line(),
+        )),
     }
 }
 

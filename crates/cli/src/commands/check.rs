@@ -2,7 +2,7 @@
 //!
 //! The report is what was asked for, so it goes to standard output, good or bad.
 
-use crate::answer::{Answer, Status};
+use crate::answer::{Answer, Form, Status};
 use crate::arguments::Check;
 use crate::json;
 use crate::report::{self, Report, counted};
@@ -39,24 +39,24 @@ struct Tally {
 }
 
 /// Checks a file.
-pub(crate) fn run(options: &Check, style: Style) -> Answer {
+pub(crate) fn run(options: &Check, form: Form) -> Answer {
     let mut report = match report::read(&options.file, &options.store) {
         Ok(report) => report,
         Err(answer) => return answer,
     };
     report.diagnostics.retain(|one| concerns(one, &options.store));
     let tallies = tallies(report.keyspace.as_ref(), &options.store);
-    let output = if options.json {
+    let output = if form.json {
         json::text(&Checked {
             problems: json::Problems::of(&report),
             keyspace: report.keyspace.as_ref().map(size),
             stores: tallies,
         })
     } else {
-        described(&report, &tallies, style)
+        described(&report, &tallies, form.style)
     };
     let status = if report.is_sound() { Status::Done } else { Status::Problems };
-    Answer { output, complaint: String::new(), status }
+    Answer { status, ..Answer::done(output) }
 }
 
 /// Who asks for some stores does not want to hear what the others refuse.

@@ -1,11 +1,10 @@
 //! `keyway explain`: how each pattern is answered, and what it costs at most.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Form};
 use crate::arguments::Explain;
 use crate::json;
 use crate::report::read_sound;
 use keyspace::diagnostic::nearest;
-use keyspace::diagnostic::render::Style;
 use keyspace::model::{Keyspace, StoreKind};
 use keyspace::plan::{self, Bounds, Plan, explain, plans};
 use serde::Serialize;
@@ -57,7 +56,9 @@ struct Most {
     rows_read: u64,
     rows_written: u64,
     bytes_read: u64,
+    bytes_read_usual: u64,
     bytes_written: u64,
+    bytes_written_usual: u64,
     transactions: u64,
 }
 
@@ -68,8 +69,8 @@ struct CollectionMode {
 }
 
 /// Explains one pattern, or all of them in a table.
-pub(crate) fn run(options: &Explain, style: Style) -> Answer {
-    let keyspace = match read_sound(&options.file, options.json, style) {
+pub(crate) fn run(options: &Explain, form: Form) -> Answer {
+    let keyspace = match read_sound(&options.file, form) {
         Ok(keyspace) => keyspace,
         Err(answer) => return answer,
     };
@@ -80,7 +81,7 @@ pub(crate) fn run(options: &Explain, style: Style) -> Answer {
             return unknown(&keyspace, name);
         }
     }
-    if options.json {
+    if form.json {
         return Answer::done(json::text(&explained(&keyspace, &plans, options.store)));
     }
     match plans.as_slice() {
@@ -161,7 +162,9 @@ fn most(bounds: &Bounds) -> Most {
         rows_read: bounds.rows_read,
         rows_written: bounds.rows_written,
         bytes_read: bounds.bytes_read,
+        bytes_read_usual: bounds.bytes_read_usual,
         bytes_written: bounds.bytes_written,
+        bytes_written_usual: bounds.bytes_written_usual,
         transactions: bounds.transactions,
     }
 }

@@ -3,34 +3,44 @@
 //! A file is written only if it changes, and whole: into a file beside it that then takes its name.
 //! One that cannot be formatted is left as it is, and the others are still done.
 
-use crate::answer::{Answer, Status};
+use crate::answer::{Answer, Form, Status};
 use crate::arguments::Format;
 use crate::input::{self, Input};
-use keyspace::diagnostic::render::{Style, render};
+use crate::json;
+use keyspace::diagnostic::render::render;
 use keyspace::format::{FormatError, format};
+use serde_json::json;
 use std::path::Path;
 use std::{fs, io};
 
 /// Formats every file and answers how it went.
-pub(crate) fn run(options: &Format, style: Style) -> Answer {
+pub(crate) fn run(options: &Format, form: Form) -> Answer {
     let mut whole = Answer::done("");
+    let mut files = Vec::new();
     for path in &options.files {
-        let answer = one(path, options.check, style);
+        let answer = one(path, options.check, form);
+        files.push(
+            json!({ "file": path, "ok": answer.status == Status::Done, "output": answer.output }),
+        );
         whole.output.push_str(&answer.output);
         whole.complaint.push_str(&answer.complaint);
+        whole.failures.extend(answer.failures);
         whole.status = worse(whole.status, answer.status);
+    }
+    if form.json {
+        whole.output = json::text(&json!({ "files": files }));
     }
     whole
 }
 
-fn one(path: &str, check: bool, style: Style) -> Answer {
+fn one(path: &str, check: bool, form: Form) -> Answer {
     let input = match input::read(path) {
         Ok(input) => input,
         Err(answer) => return answer,
     };
     let formatted = match format(&input.text) {
         Ok(formatted) => formatted,
-        Err(error) => return Answer::problems(complaint(&input, &error, style)),
+        Err(error) => return Answer::problems(complaint(&input, &error, form)),
     };
     let changed = formatted != input.text;
     match (path, check) {
@@ -76,13 +86,16 @@ fn worse(left: Status, right: Status) -> Status {
     }
 }
 
-fn complaint(input: &Input, error: &FormatError, style: Style) -> String {
+fn complaint(input: &Input, error: &FormatError, form: Form) -> String {
     let FormatError::NotToml(problems) = error else {
         return format!("{}: {error}\n", input.name);
     };
+    if form.json {
+        return json::text(&json::Problems::in_file(input, problems));
+    }
     let mut complaint = String::new();
     for problem in problems {
-        complaint.push_str(&render(problem, &input.name, &input.text, style));
+        complaint.push_str(&render(problem, &input.name, &input.text, form.style));
         complaint.push_str("\n\n");
     }
     complaint + &format!("{}: {error}\n", input.name)

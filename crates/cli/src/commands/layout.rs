@@ -1,10 +1,9 @@
 //! `keyway layout`: what a store would hold, or what each of them would.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Form};
 use crate::arguments::Layout;
 use crate::json;
 use crate::report::read_sound;
-use keyspace::diagnostic::render::Style;
 use keyspace::model::StoreKind;
 use serde::Serialize;
 
@@ -22,8 +21,8 @@ struct Layouts {
 }
 
 /// Prints one layout, or all with their names over them.
-pub(crate) fn run(options: &Layout, style: Style) -> Answer {
-    let keyspace = match read_sound(&options.file, options.json, style) {
+pub(crate) fn run(options: &Layout, form: Form) -> Answer {
+    let keyspace = match read_sound(&options.file, form) {
         Ok(keyspace) => keyspace,
         Err(answer) => return answer,
     };
@@ -31,7 +30,7 @@ pub(crate) fn run(options: &Layout, style: Style) -> Answer {
         store: store.name(),
         text: keyspace::layout::print(&keyspace, store),
     };
-    match (options.store, options.json) {
+    match (options.store, form.json) {
         (Some(store), true) => Answer::done(json::text(&of(store))),
         (Some(store), false) => Answer::done(of(store).text),
         (None, true) => {

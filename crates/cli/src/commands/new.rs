@@ -1,12 +1,14 @@
 //! `keyway new`: begins a keyspace file. It never overwrites one.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Form};
 use crate::arguments::New;
+use crate::json;
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, Write};
 
 /// Prints a starter file, or writes it where none is.
-pub(crate) fn run(options: &New) -> Answer {
+pub(crate) fn run(options: &New, form: Form) -> Answer {
     if !is_name(&options.name) {
         let problem = format!("`{}` cannot be the name of a keyspace", options.name);
         let fix = format!(
@@ -16,8 +18,11 @@ pub(crate) fn run(options: &New) -> Answer {
         return Answer::usage(&problem, &fix);
     }
     let text = keyspace::starter::starter(&options.name);
-    let Some(path) = &options.output else { return Answer::done(text) };
+    let Some(path) = &options.output else {
+        return Answer::done(if form.json { json::text(&json!({ "text": text })) } else { text });
+    };
     match write_new(path, &text) {
+        Ok(()) if form.json => Answer::done(json::text(&json!({ "written": path }))),
         Ok(()) => Answer::done(format!("{path} written; next: keyway check {path}\n")),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Answer::usage(&format!("{path} is there already"), "name another file with --output")

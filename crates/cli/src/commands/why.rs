@@ -1,8 +1,10 @@
 //! `keyway why`: the page of a code, or the list of all.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Form};
 use crate::arguments::Why;
+use crate::json;
 use keyspace::diagnostic::{CODES, Code};
+use serde_json::{Value, json};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -10,12 +12,27 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 const NEAR_CODES: usize = 5;
 
 /// Prints a page or the list.
-pub(crate) fn run(options: &Why) -> Answer {
-    let Some(written) = &options.code else { return Answer::done(list(CODES.iter().copied())) };
+pub(crate) fn run(options: &Why, form: Form) -> Answer {
+    let Some(written) = &options.code else {
+        let codes = CODES.iter().copied();
+        return Answer::done(match form.json {
+            true => json::text(&json!({ "codes": codes.map(object).collect::<Vec<_>>() })),
+            false => list(codes),
+        });
+    };
     match Code::from_text(written) {
+        Some(code) if form.json => {
+            let object = json!({ "code": object(code), "page": page(code) });
+            Answer::done(json::text(&object))
+        }
         Some(code) => Answer::done(page(code)),
         None => unknown(written),
     }
+}
+
+/// A code as `--json` prints it.
+fn object(code: &Code) -> Value {
+    json!({ "code": code.to_string(), "severity": code.severity.name(), "title": code.title })
 }
 
 fn page(code: &Code) -> String {
@@ -32,15 +49,15 @@ fn list<'a>(codes: impl Iterator<Item = &'a Code>) -> String {
 
 fn unknown(written: &str) -> Answer {
     let problem = format!("there is no code `{written}`");
-    let mut answer = Answer::usage(&problem, "keyway why lists every code");
+    let mut fix = "keyway why lists every code".to_string();
     let near = near_codes(written);
     if !near.is_empty() {
-        answer.complaint.push_str("near it:\n");
+        fix.push_str("; near it:");
         for line in list(near.into_iter()).lines() {
-            answer.complaint.push_str(&format!("  {line}\n"));
+            fix.push_str(&format!("\n  {line}"));
         }
     }
-    answer
+    Answer::usage(&problem, &fix)
 }
 
 /// Codes with a near number; or, for words, codes that speak of them.

@@ -119,3 +119,34 @@ fn problems_of_a_file_go_to_standard_error() {
     let object: serde_json::Value = serde_json::from_str(&ran.complaint).unwrap();
     assert_eq!(object["problems"][0]["code"], "KW023");
 }
+
+#[test]
+fn every_command_answers_in_json() {
+    let bad = keyway_with(&["format", "-", "--json"], "a = \n", &[]);
+    let problems: serde_json::Value = serde_json::from_str(&bad.complaint).unwrap();
+    assert_eq!(problems["problems"][0]["code"], "KW001");
+    let commands: [&[&str]; 9] = [
+        &["check", CHAT],
+        &["explain", CHAT],
+        &["layout", CHAT],
+        &["doc", CHAT],
+        &["doc", CHAT, "--svg"],
+        &["schema"],
+        &["format", "--check", CHAT],
+        &["new", "shop"],
+        &["why"],
+    ];
+    for command in commands {
+        let ran = keyway(&[command, &["--json"]].concat());
+        assert_eq!(ran.status, 0, "{command:?}: {}", ran.complaint);
+        let object: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
+        assert!(object.is_object(), "{command:?}");
+    }
+    let page: serde_json::Value =
+        serde_json::from_str(&keyway(&["why", "KW103", "--json"]).output).unwrap();
+    assert_eq!(page["code"]["code"], "KW103");
+    let none = keyway(&["check", "no/such/file.toml", "--json"]);
+    let failure: serde_json::Value = serde_json::from_str(&none.complaint).unwrap();
+    assert!(failure["error"].as_str().unwrap().contains("no/such/file.toml"));
+    assert_eq!(none.status, 2);
+}

@@ -204,5 +204,6 @@ mod tests {
         assert_eq!(anchors.next("users"), "users");
         assert_eq!(anchors.next("users"), "users-1");
         assert_eq!(anchors.next("users"), "users-2");
+        assert_eq!(anchors.next("人の名前"), "人の名前");
     }
 }

@@ -24,6 +24,7 @@ pub use tree::{
     AllowTree, BucketTree, CollectionTree, DeferredTree, ExpectTree, FieldTree, IndexTree,
     KeepTree, KeyspaceTree, PatternTree, StepTree, Tree, VerbTree,
 };
+pub use types::SIMPLE_TYPES;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::limits::FILE_BYTES_MAX;

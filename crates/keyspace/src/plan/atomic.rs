@@ -10,7 +10,7 @@
 
 use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::effect::Effect;
-use super::place::{across, across_rows, groups_of_atomic};
+use super::place::{across, across_rows, across_rows_of_step, groups_of_atomic};
 use super::shape::{
     entry_size, is_read_whole_on_redis, is_sliced, key_size, record_size, too_large,
 };
@@ -75,7 +75,9 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
         let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
         let reaches = store.is_cql() && plain;
         let refusal = across(keyspace, store, &groups_of_atomic(pattern))
-            .or_else(|| each_row(keyspace, pattern))
+            .or_else(|| {
+                pattern.steps.iter().find_map(|s| across_rows_of_step(keyspace, pattern, s))
+            })
             .or_else(|| across_slices(store, &effects))
             .filter(|_| !reaches);
         if let Some(refusal) = refusal {
@@ -90,13 +92,6 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
     });
     // The wait for the candidates is part of the levels.
     takes.fold(answer, |answer, target| answer.and(|bounds| candidates(store, target, bounds)))
-}
-
-fn each_row(keyspace: &Keyspace, pattern: &Pattern) -> Option<Refusal> {
-    pattern.steps.iter().find_map(|step| match &step.action {
-        StepAction::Run(run) => across_rows(keyspace, run),
-        StepAction::Check { .. } => None,
-    })
 }
 
 /// One change of one row, or of many in one group.

@@ -21,8 +21,6 @@ mod shape;
 mod step;
 mod steps;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 mod write;
 

@@ -11,8 +11,8 @@
 
 use super::bounds::Refusal;
 use crate::model::{
-    Assignment, Collection, DefaultValue, Expression, ExpressionKind, Index, Key, Keyspace, Part,
-    Pattern, Segment, Step, StepAction, StoreKind, Verb,
+    ArgumentRole, Assignment, Collection, DefaultValue, Expression, ExpressionKind, Index, Key,
+    Keyspace, Part, Pattern, Segment, Step, StepAction, StoreKind, Verb,
 };
 use std::sync::Arc;
 
@@ -161,9 +161,6 @@ fn value_of(atomic: &Pattern, earlier: &[Step], step: &Step, segment: &Segment) 
                     _ => expression.to_string(),
                 };
             }
-            if varies(pattern, name) {
-                return format!("{own} of each row");
-            }
             let given = pattern.argument(name).is_some();
             let generated = matches!(segment.default, Some(DefaultValue::New(_)));
             if pattern.verb == Verb::Insert && generated && !given {
@@ -218,10 +215,20 @@ fn argument_of(atomic: &Pattern, name: &str) -> String {
     }
 }
 
-/// Whether each row of a call with `many` gives this segment for itself.
-pub(super) fn varies(pattern: &Pattern, name: &str) -> bool {
-    use crate::model::ArgumentRole;
-    pattern.arguments.iter().any(|argument| match &argument.role {
+/// Whether rows of one call differ in what an expression gives: it uses something each row holds.
+fn varies(expression: &Expression, of_each_row: &dyn Fn(&str) -> bool) -> bool {
+    let mut varies = false;
+    expression.walk(&mut |inner| {
+        if let ExpressionKind::Argument(name) = &inner.kind {
+            varies |= of_each_row(name);
+        }
+    });
+    varies
+}
+
+/// Whether an argument is given by each row of a call.
+fn is_of_rows(call: &Pattern, name: &str) -> bool {
+    call.arguments.iter().any(|argument| match &argument.role {
         ArgumentRole::Rows(rows) => rows.iter().any(|row| row.name == name),
         _ => false,
     })
@@ -291,11 +298,41 @@ fn shared_group(first: &BoundGroup, other: &BoundGroup, separator: char) -> Stri
     )
 }
 
-/// Why a group-atomic store cannot write several rows of one call together, if it cannot.
+/// Why a group-atomic store cannot write several rows of one call together, if it cannot. A group's
+/// segments are given once for all rows, unless they are bound to what each row holds.
 pub(super) fn across_rows(keyspace: &Keyspace, pattern: &Pattern) -> Option<Refusal> {
-    let target = pattern.target.as_ref()?;
-    let key = &target.collection.key;
-    let segment = key.group_segments().find(|segment| varies(pattern, &segment.name))?;
+    let of_each_row = |name: &str| is_of_rows(pattern, name);
+    scattered(keyspace, pattern, |name| {
+        bound_to(&pattern.bind, name).is_some_and(|bound| varies(bound, &of_each_row))
+    })
+}
+
+/// The same of a step: its bindings come first, and use what a call of the `atomic` gives.
+pub(super) fn across_rows_of_step(
+    keyspace: &Keyspace,
+    atomic: &Pattern,
+    step: &Step,
+) -> Option<Refusal> {
+    let StepAction::Run(run) = &step.action else { return None };
+    run.many?;
+    let outer = |name: &str| is_of_rows(atomic, name);
+    let inner = |name: &str| match bound_to(&step.bind, name) {
+        Some(bound) => varies(bound, &outer),
+        None => is_of_rows(run, name),
+    };
+    scattered(keyspace, run, |name| match bound_to(&step.bind, name) {
+        Some(bound) => varies(bound, &outer),
+        None => bound_to(&run.bind, name).is_some_and(|bound| varies(bound, &inner)),
+    })
+}
+
+fn scattered(
+    keyspace: &Keyspace,
+    pattern: &Pattern,
+    varies: impl Fn(&str) -> bool,
+) -> Option<Refusal> {
+    let key = &pattern.target.as_ref()?.collection.key;
+    let segment = key.group_segments().find(|segment| varies(&segment.name))?;
     let template = key.template(keyspace.separator);
     let reason = format!(
         "each row gives its own `{}`, so that rows of `{template}` lie in many groups, and a \
