@@ -160,7 +160,11 @@ impl Typer<'_> {
 
     fn member(&mut self, name: &str, span: Span) -> Typed {
         let Some(members) = &self.scope.members else {
-            let message = format!("`{name}` is of a stored record, which cannot be seen here");
+            let mut known = self.scope.arguments.iter().flatten();
+            let message = match known.any(|(known, _)| known == name) {
+                true => format!("`{name}` is an argument, and no stored record is seen here"),
+                false => format!("`{name}` is of a stored record, which cannot be seen here"),
+            };
             let problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
             let problem = self.suggest_argument(problem, span, name);
             self.problems.push(problem.fix("use an argument, `$name`, or a constant"));

@@ -16,7 +16,12 @@ impl Resolver<'_> {
         collection: Option<&Collection>,
         verb: Verb,
     ) -> Allow {
-        let owned = collection.is_some_and(|collection| collection.owner.is_some());
+        // An owner that could not be resolved has been reported.
+        let owned = collection.is_some_and(|collection| {
+            let tree = self.tree.collections.iter();
+            let mut named = tree.filter(|tree| tree.name.value == collection.name.value);
+            collection.owner.is_some() || named.any(|tree| tree.owner.is_some())
+        });
         let usual = if owned { Allow::Owner } else { Allow::User };
         match written {
             None => usual,

@@ -337,7 +337,10 @@ impl Resolver<'_> {
         }
         for declared in &written.arguments {
             let name = declared.name.value.as_str();
-            let used = expressions.iter().any(|e| e.arguments().contains(&name));
+            // Without its `$` it has been reported where it is used.
+            let uses =
+                |e: &&Expression| e.arguments().contains(&name) || e.members().contains(&name);
+            let used = expressions.iter().any(uses);
             let reported = self.problems.iter().any(|p| p.span() == declared.name.span);
             if !used && !reported {
                 let message = format!("argument `{name}` is declared and not used");

@@ -121,9 +121,8 @@ impl Resolver<'_> {
         let order = written.order.as_ref().map(|order| order.value.as_str());
         let lines = index_text(collection, by, order, self.separator);
         let used = format!("{name}_by_{}", by.join("_and_"));
-        let words = format!(
-            "declare an index in [collection.{name}], and ask it: `list = \"{name}.{used}\"`"
-        );
+        let words =
+            format!("ask `list = \"{name}.{used}\"` of an index declared in [collection.{name}]");
         problem.paste(words, lines)
     }
 

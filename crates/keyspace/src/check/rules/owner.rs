@@ -32,14 +32,14 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
         let (place, word) = match (what, expected) {
             ("tenant", _) => ("the first segment of the group", "org"),
             (_, 0) => ("the first segment of the group", "user"),
-            _ => ("the segment behind the tenant", "user"),
+            _ => ("the segment behind the tenant", "…"),
         };
         let message = format!("the {what} `{}` is not {place}", owner.name);
         problems.push(
             Diagnostic::new(&codes::OWNER_NOT_FIRST, found, message)
                 .also(owner.span, format!("declared as the {what}"))
                 .effect("a range over one group would hold the rows of several callers")
-                .fix(format!("put it in front: `{word}{separator}{segment}{separator}{name} | …`"))
+                .fix(format!("put it there: `{word}{separator}{segment}{separator}{name} | …`"))
                 .fix(format!("or make `{}` a field: it is then checked on every use", owner.name)),
         );
         // The owner's place depends on the tenant's.
