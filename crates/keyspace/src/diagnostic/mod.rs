@@ -258,3 +258,29 @@ pub fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     });
     diagnostics.dedup();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_mistakes_and_half_names_are_recognised() {
+        let names = ["user_id", "email", "created_at", "rows_per_group", "rows_per_day"];
+        let near = |written: &str| nearest(written, names);
+        assert_eq!(near("emial"), Some("email"));
+        assert_eq!(near("createdat"), Some("created_at"));
+        assert_eq!(near("user"), Some("user_id"));
+        // Of two halves neither is more likely.
+        assert_eq!(near("rows"), None);
+        assert_eq!(near("email"), None);
+        assert_eq!(nearest(".", [":", "/"]), None);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..100).map(|number| format!("n{number}")).collect();
+        assert!(listed(names.iter().map(String::as_str)).ends_with("n39 and 60 more"));
+        assert_eq!(listed(["a", "b"]), "a, b");
+        assert_eq!(listed([]), "none");
+    }
+}

@@ -8,8 +8,8 @@ use super::template::{Template, TemplateKind, read_file_name, read_template};
 use super::tree::{BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, KeepTree};
 use super::types::{read_default, read_type};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::FileName;
 use crate::model::limits::{FIELDS_MAX, INDEXES_MAX};
+use crate::model::{FileName, StoreKind};
 use crate::source::Spanned;
 use toml::de::DeValue;
 
@@ -41,7 +41,8 @@ pub fn read_collection(
                 let message = format!("a collection has at most {INDEXES_MAX} indexes");
                 context.report(
                     Diagnostic::new(&codes::OUT_OF_RANGE, name.span, message)
-                        .fix("every write would change an entry of each: leave some out"),
+                        .effect("every write would change an entry of each")
+                        .fix("leave some out"),
                 );
                 break;
             }
@@ -196,6 +197,7 @@ pub fn read_types(context: &mut Context<'_>, item: &Item<'_>) -> Vec<FieldTree> 
             let message = format!("there are at most {} fields", grouped(FIELDS_MAX as u64));
             context.report(
                 Diagnostic::new(&codes::OUT_OF_RANGE, name.span, message)
+                    .on(&[StoreKind::Postgres], "a table has at most 1,600 columns")
                     .fix("keep the rest in a field of type `json`, or in another collection"),
             );
             break;

@@ -130,7 +130,12 @@ impl Reader<'_, '_> {
         if !self.cursor.take("(") {
             return self.fail_here("`in` is followed by a list: `in ('a', 'b')`");
         }
+        let start = self.cursor.position();
         let items = self.list();
+        if items.is_empty() && !self.failed {
+            let span = self.cursor.span_from(start.saturating_sub(1));
+            return self.fail(span, "nothing is in an empty list");
+        }
         let span = left.span.to(self.cursor.span_from(self.cursor.position()));
         Expression { kind: ExpressionKind::In(Box::new(left), items), span }
     }

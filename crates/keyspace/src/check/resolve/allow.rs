@@ -2,6 +2,7 @@
 
 use super::Resolver;
 use super::collections::members;
+use super::keys::is_caller_type;
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Allow, Argument, Collection, Member, Verb};
@@ -116,7 +117,7 @@ impl Resolver<'_> {
             }
             return None;
         };
-        if collection.key.segment(&caller.value).is_none() {
+        let Some(segment) = collection.key.segment(&caller.value) else {
             let names: Vec<&str> = collection.key.segments().map(|s| s.name.as_str()).collect();
             let message =
                 format!("`{}` is no segment of the key of `{}`", caller.value, member.value);
@@ -124,6 +125,16 @@ impl Resolver<'_> {
                 Diagnostic::new(&codes::BAD_MEMBER, caller.span, message)
                     .suggest(caller.span, &caller.value, names.iter().copied())
                     .fix(format!("its segments are {}", listed(names.iter().copied()))),
+            );
+            return None;
+        };
+        if !is_caller_type(&segment.segment_type) {
+            let message =
+                format!("`{}` is `{}`, no caller's id", segment.name, segment.segment_type);
+            self.report(
+                Diagnostic::new(&codes::BAD_MEMBER, caller.span, message)
+                    .also(segment.span, "declared here")
+                    .fix("name the segment that holds who calls"),
             );
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::histories::{history, history_rows};
 use super::indexes::index_key;
-use super::keys::{check_default, own_key};
+use super::keys::{check_default, is_caller_type, own_key};
 use super::names::{NameOf, check_name};
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes, listed};
@@ -258,11 +258,6 @@ fn owner(
         return None;
     }
     Some(Owner { name: written.value.clone(), is_field, span: written.span })
-}
-
-/// Whether the id of a caller can be of this type.
-fn is_caller_type(found: &Type) -> bool {
-    matches!(found, Type::Text | Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64)
 }
 
 fn bucket(

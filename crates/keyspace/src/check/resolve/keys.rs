@@ -42,6 +42,7 @@ pub fn finish_key(
     check_parts(&parts, separator, problems);
     let key = Key { parts, group_parts, has_bar: !template.bars.is_empty(), span: template.span };
     check_path(&key, problems);
+    check_empty(&key, problems);
     Some(key)
 }
 
@@ -122,6 +123,19 @@ fn missing_bar(parts: &[Part], template: &Template, separator: char) -> Diagnost
         .replace("or every row is a group of its own", end, " |")
 }
 
+/// Before the bar no text is empty: the group would have the name of another.
+fn check_empty(key: &Key, problems: &mut Vec<Diagnostic>) {
+    let is_empty = |text: &DefaultValue| *text == DefaultValue::Text(String::new());
+    for segment in key.group_segments().filter(|s| s.default.as_ref().is_some_and(is_empty)) {
+        let message = format!("`{}` is empty by default, and stands before the bar", segment.name);
+        problems.push(
+            Diagnostic::new(&codes::BAD_DEFAULT, segment.span, message)
+                .effect("the group could not be told from the one above it")
+                .fix("give it a word, such as `'none'`, or move it behind the bar"),
+        );
+    }
+}
+
 fn check_path(key: &Key, problems: &mut Vec<Diagnostic>) {
     let last = key.parts.len().saturating_sub(1);
     for (number, part) in key.parts.iter().enumerate() {
@@ -176,6 +190,11 @@ fn not_a_key_type(name: &str, declared: &Spanned<Type>) -> Diagnostic {
     }
 }
 
+/// Whether the id of a caller can be of this type.
+pub fn is_caller_type(found: &Type) -> bool {
+    matches!(found, Type::Text | Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64)
+}
+
 /// Reports a default that does not fit its type or its place.
 pub fn check_default(
     default: &Spanned<DefaultValue>,
@@ -201,9 +220,7 @@ pub fn check_default(
         DefaultValue::New(Some(_)) => *wanted == Type::Text,
         DefaultValue::Now => matches!(wanted, Type::Timestamp | Type::Date),
         DefaultValue::Touch => !in_key && *wanted == Type::Timestamp,
-        DefaultValue::Caller => {
-            !in_key && matches!(wanted, Type::Text | Type::Uuid | Type::Ulid | Type::TimeUuid)
-        }
+        DefaultValue::Caller => !in_key && is_caller_type(wanted),
     };
     if fits {
         return;

@@ -153,6 +153,7 @@ impl Resolver<'_> {
         self.report(
             Diagnostic::new(&codes::DOES_NOT_GO_WITH, many.span, message)
                 .also(key.span, "the whole key is the group")
+                .effect("every row of a call would be the same row")
                 .fix("put what the rows share before a bar: `user:{user_id: text} | {id: text}`")
                 .fix("or leave `many` out, and call the pattern for each row"),
         );

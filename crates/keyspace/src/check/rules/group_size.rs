@@ -2,7 +2,7 @@
 
 use super::{Facts, GROUP_ATOMIC, KeyOf};
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::model::{Expect, Key, Segment, StoreKind, Ttl, Verb};
+use crate::model::{Content, Expect, Key, Segment, StoreKind, Ttl, Verb};
 use std::collections::HashSet;
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
@@ -22,7 +22,9 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             continue;
         }
         let literal_only = key.key().group_segments().next().is_none();
-        let expires = matches!(key.collection.ttl, Some(Ttl::After(_)));
+        // A window ends by itself.
+        let expires = matches!(key.collection.ttl, Some(Ttl::After(_)))
+            || matches!(key.collection.content, Content::Window { .. });
         problems.push(match (literal_only, key.index.is_some()) {
             (true, false) => one_group(facts, key),
             (true, true) => everything_in_one(facts, key),
