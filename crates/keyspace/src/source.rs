@@ -18,6 +18,15 @@ impl Span {
         Span { start, end: end.max(start) }
     }
 
+    /// Some bytes of what stands here, if it has the length it should; else all of it: text with
+    /// escapes is longer than what it says.
+    pub fn part(self, text_bytes: usize, start: usize, end: usize) -> Span {
+        match self.end - self.start == text_bytes && end <= text_bytes {
+            true => Span::new(self.start + start, self.start + end),
+            false => self,
+        }
+    }
+
     /// The smallest span that holds both.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }

@@ -59,7 +59,7 @@ impl Resolver<'_> {
         let owner = self.collections.iter().find(|collection| collection.index(name).is_some());
         let problem = Diagnostic::new(
             &codes::UNKNOWN_NAME,
-            written.span,
+            written.span.part(written.value.len(), 0, name.len()),
             format!("there is no collection `{name}`"),
         );
         let problem = match owner {
@@ -101,9 +101,10 @@ impl Resolver<'_> {
                     .map(|field| format!("{name}.{}", field.name)),
             )
             .collect();
+        let length = written.value.len();
         let problem = Diagnostic::new(
             &codes::UNKNOWN_NAME,
-            written.span,
+            written.span.part(length, length - member.len(), length),
             format!("`{name}` has no {what} `{member}`"),
         )
         .suggest(written.span, &written.value, candidates.iter().map(String::as_str));

@@ -40,10 +40,22 @@ fn members(name: &FileName) -> impl Iterator<Item = &str> {
 }
 
 fn unknown_members(name: &FileName, known: &[&str], problems: &mut Vec<Diagnostic>) {
-    for member in members(name).filter(|member| !known.contains(member)) {
+    let length = |part: &FilePart| match part {
+        FilePart::Literal(text) => text.len(),
+        FilePart::Member(member) => member.len() + "{}".len(),
+    };
+    let total = name.parts.iter().map(length).sum();
+    let mut end = 0;
+    for part in &name.parts {
+        let start = end;
+        end += length(part);
+        let FilePart::Member(member) = part else { continue };
+        if known.contains(&member.as_str()) {
+            continue;
+        }
         let message = format!("`{member}` is no segment or field of these rows");
         problems.push(
-            Diagnostic::new(&codes::BAD_FILE_NAME, name.span, message)
+            Diagnostic::new(&codes::BAD_FILE_NAME, name.span.part(total, start, end), message)
                 .fix(format!("use one of {}", listed(known.iter().copied()))),
         );
     }
