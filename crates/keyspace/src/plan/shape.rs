@@ -70,17 +70,16 @@ fn is_container_on_redis(collection: &Collection) -> bool {
 
 /// Whether a group on Redis has an ordered set of its keys beside the rows.
 pub(super) fn has_order_on_redis(keyspace: &Keyspace, collection: &Collection) -> bool {
-    let listed = collection.history.is_some()
+    // A sorted set of bare keys is its own order.
+    let ordered = collection.content == Content::Keys && is_container_on_redis(collection);
+    if collection.key.is_whole_group() || ordered || is_read_whole_on_redis(collection, None) {
+        return false;
+    }
+    collection.history.is_some()
         || keyspace.patterns_of(collection).any(|pattern| {
             matches!(pattern.verb, Verb::List | Verb::Take)
                 && pattern.target.as_ref().is_some_and(|target| target.index.is_none())
-        });
-    // A sorted set of bare keys is its own order.
-    let ordered = collection.content == Content::Keys && is_container_on_redis(collection);
-    listed
-        && !collection.key.is_whole_group()
-        && !ordered
-        && !is_read_whole_on_redis(collection, None)
+        })
 }
 
 /// Whether an index on Redis has an ordered set beside entries that are keys of their own.
