@@ -81,7 +81,10 @@ pub(super) fn conversion(target: &Type) -> String {
         Type::Enum(words) => {
             format!("give one of {}", listed(words.iter().map(String::as_str)))
         }
-        other => format!("give a value of type `{other}`"),
+        Type::Date => "give a day: `day(now)`, or an argument or field that holds one".to_string(),
+        Type::Bool => "give `true`, `false` or a comparison".to_string(),
+        other if other.is_number() => "give a number".to_string(),
+        other => format!("give an argument or a field of type `{other}`; it has no constants"),
     }
 }
 

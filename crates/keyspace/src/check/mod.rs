@@ -7,6 +7,7 @@ mod functions;
 pub mod resolve;
 mod rules;
 pub mod typing;
+mod unreadable;
 
 pub use functions::{CELL_LEVELS, GEOHASH_CHARACTERS, number};
 
@@ -47,6 +48,7 @@ pub fn read_for(text: &str, stores: &[StoreKind]) -> Reading {
     stores.extend(keyspace.stores.iter().map(|store| store.value));
     let facts = rules::Facts::new(&keyspace, &tree, &stores);
     rules::check(&facts, &mut diagnostics);
+    unreadable::leave_out(text, &mut diagnostics);
     tidy(&mut diagnostics);
     let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
     Reading { keyspace: (!failed).then_some(keyspace), diagnostics }

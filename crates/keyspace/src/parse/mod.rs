@@ -55,13 +55,11 @@ pub fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
         return (Tree::default(), vec![problem]);
     }
     let (root, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        // What could not be read may be anything: asking for it would be a second report.
-        let problems = errors.iter().map(|error| not_toml(text, error)).collect();
-        return (Tree::default(), problems);
-    }
     let mut context = Context { file: text, separator: ':', problems: Vec::new() };
-    context.problems.extend(toml_version::refuse_newer(text));
+    context.problems.extend(errors.iter().map(|error| not_toml(text, error)));
+    if errors.is_empty() {
+        context.problems.extend(toml_version::refuse_newer(text));
+    }
     let span: Span = root.span().into();
     let root: Item<'_> =
         toml::Spanned::new(span.start..span.end, DeValue::Table(root.into_inner()));

@@ -5,7 +5,7 @@ use super::collections::members;
 use super::keys::is_caller_type;
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes, listed};
-use crate::model::{Allow, Argument, Collection, Member, Verb};
+use crate::model::{Allow, Argument, ArgumentRole, Collection, Member, Verb};
 use crate::parse::AllowTree;
 use crate::source::{Span, Spanned};
 
@@ -64,9 +64,14 @@ impl Resolver<'_> {
                 _ => {
                     let message = format!("`{text}` says nothing about who may");
                     let words = ["owner", "user", "public", "step"];
+                    let problem = Diagnostic::new(&codes::BAD_ALLOW, word.span, message)
+                        .suggest(word.span, text, words);
+                    let problem = match is_role(text) && problem.fixes.is_empty() {
+                        true => problem.replace("a role is", word.span, format!("role:{text}")),
+                        false => problem,
+                    };
                     self.report(
-                        Diagnostic::new(&codes::BAD_ALLOW, word.span, message)
-                            .suggest(word.span, text, words)
+                        problem
                             .fix("write owner, user, role:NAME, public, step, or { member = … }"),
                     );
                     return None;
@@ -157,8 +162,9 @@ impl Resolver<'_> {
             return;
         };
         for segment in collection.key.segments().filter(|segment| segment.name != member.caller) {
+            // Only what leads to the row itself counts: an argument beside it could name any club.
             let given = known.contains(&segment.name)
-                || arguments.iter().any(|argument| argument.name == segment.name);
+                || arguments.iter().any(|a| a.name == segment.name && a.role == ArgumentRole::Key);
             if !given && segment.default.is_none() {
                 let message = format!(
                     "a call does not say `{}`, which the row in `{}` needs",
@@ -168,7 +174,7 @@ impl Resolver<'_> {
                     Diagnostic::new(&codes::BAD_MEMBER, *span, message)
                         .also(segment.span, "the segment")
                         .fix(format!(
-                            "take it as an argument: `arguments = {{ {} = \"{}\" }}`",
+                            "put `{{{}: {}}}` into the key of the rows it is about",
                             segment.name, segment.segment_type
                         ))
                         .fix("or allow a role: `allow = \"role:…\"`"),

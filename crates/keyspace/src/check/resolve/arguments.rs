@@ -67,9 +67,8 @@ impl Call<'_> {
             .filter(|segment| !self.is_filled(segment))
             .map(|segment| {
                 let constant = segment.default.as_ref().is_some_and(DefaultValue::is_constant);
-                let required = !(constant && self.verb != Verb::List && self.verb != Verb::Load);
                 let role = ArgumentRole::Key;
-                argument(&segment.name, segment.segment_type.clone(), required, role)
+                argument(&segment.name, segment.segment_type.clone(), !constant, role)
             })
             .collect()
     }
@@ -286,4 +285,38 @@ pub fn find<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a Argument> {
             _ => None,
         }
     })
+}
+
+/// Adds an argument that only a binding names, typed by what it is bound to: to the call, or to
+/// each row of `list`.
+pub fn imply(arguments: &mut Vec<Argument>, target: &Argument, name: &str, list: Option<&str>) {
+    if let Some(known) = arguments.iter_mut().find(|argument| argument.name == name) {
+        merge_rows(known, target);
+        return;
+    }
+    if find(arguments, name).is_some() {
+        return;
+    }
+    let role = match &target.role {
+        ArgumentRole::Page | ArgumentRole::WindowRule => ArgumentRole::Declared,
+        other => other.clone(),
+    };
+    let implied = Argument { name: name.to_string(), role, ..target.clone() };
+    let rows = list.and_then(|list| arguments.iter_mut().find(|own| own.name == list));
+    match rows.map(|rows| &mut rows.role) {
+        Some(ArgumentRole::Rows(each)) => each.push(implied),
+        _ => arguments.push(implied),
+    }
+}
+
+/// Two steps that share a list take its rows' arguments together.
+fn merge_rows(known: &mut Argument, other: &Argument) {
+    let (ArgumentRole::Rows(own), ArgumentRole::Rows(more)) = (&mut known.role, &other.role) else {
+        return;
+    };
+    for argument in more {
+        if !own.iter().any(|there| there.name == argument.name) {
+            own.push(argument.clone());
+        }
+    }
 }

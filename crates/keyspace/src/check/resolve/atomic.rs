@@ -6,8 +6,8 @@
 use super::Resolver;
 use super::arguments::{argument_types, find, without};
 use super::collections::members;
+use super::implied::{implied_arguments, key_names};
 use super::names::{NameOf, check_name};
-use super::patterns::named_argument;
 use super::step_arguments::{check_arguments, step_arguments};
 use crate::check::typing::{Scope, Typer};
 use crate::diagnostic::{Diagnostic, codes};
@@ -20,12 +20,12 @@ use crate::source::Span;
 use std::sync::Arc;
 
 /// A step whose target is known, with everything a call can give it.
-struct Draft<'t> {
-    written: &'t StepTree,
-    name: String,
-    action: StepAction,
-    possible: Vec<Argument>,
-    filled: Vec<String>,
+pub(super) struct Draft<'t> {
+    pub written: &'t StepTree,
+    pub name: String,
+    pub action: StepAction,
+    pub possible: Vec<Argument>,
+    pub filled: Vec<String>,
 }
 
 impl Draft<'_> {
@@ -68,8 +68,8 @@ impl Resolver<'_> {
         self.check_unused(written, &used);
         let bound: Vec<String> = bind.iter().map(|bind| bind.name.value.clone()).collect();
         let arguments = without(arguments, &bound);
-        let known: Vec<String> = filled.iter().chain(&bound).cloned().collect();
-        self.check_member(&allow, &known, &arguments, written.allow.as_ref());
+        let keys = key_names(&steps, &filled, &bound);
+        self.check_member(&allow, &keys, &arguments, written.allow.as_ref());
         Some(Pattern {
             name: written.name.clone(),
             id: written.id.clone(),
@@ -350,39 +350,6 @@ impl Resolver<'_> {
             let what = format!("`{}`", name.value);
             let mut typer = Typer { scope, problems: self.problems };
             typer.assigned(expression, &target.argument_type, &what);
-        }
-    }
-}
-
-/// Arguments that only bindings name are typed by what they are bound to.
-fn implied_arguments(drafts: &[Draft<'_>], shared: &mut Vec<Argument>) {
-    for draft in drafts {
-        for (name, expression) in &draft.written.bind {
-            let Some(target) = find(&draft.possible, &name.value) else { continue };
-            let Some(implied) = named_argument(expression) else { continue };
-            match shared.iter_mut().find(|argument| argument.name == implied) {
-                None => shared.push(Argument {
-                    name: implied.to_string(),
-                    role: match &target.role {
-                        ArgumentRole::WindowRule => ArgumentRole::Declared,
-                        other => other.clone(),
-                    },
-                    ..target.clone()
-                }),
-                Some(known) => merge_rows(known, target),
-            }
-        }
-    }
-}
-
-/// Two steps that share a list take its rows' arguments together.
-fn merge_rows(known: &mut Argument, other: &Argument) {
-    let (ArgumentRole::Rows(own), ArgumentRole::Rows(more)) = (&mut known.role, &other.role) else {
-        return;
-    };
-    for argument in more {
-        if !own.iter().any(|there| there.name == argument.name) {
-            own.push(argument.clone());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use super::allow::filled_by_caller;
-use super::arguments::{Call, argument, argument_types, find, without};
+use super::arguments::{Call, argument, argument_types, find, imply, without};
 use super::collections::members;
 use super::names::{NameOf, check_name};
 use crate::check::typing::{Scope, Typer};
@@ -68,8 +68,7 @@ impl Resolver<'_> {
         let order = order.and_then(|order| self.order(order));
         let by = served.unwrap_or_default();
         let arguments = without(arguments, &bound);
-        let known: Vec<String> = filled.iter().chain(&bound).chain(&by).cloned().collect();
-        self.check_member(&allow, &known, &arguments, written.allow.as_ref());
+        self.check_member(&allow, &by, &arguments, written.allow.as_ref());
         Some(Pattern {
             name: written.name.clone(),
             id: written.id.clone(),
@@ -231,14 +230,9 @@ impl Resolver<'_> {
                 self.no_argument(name, &possible, filled);
                 continue;
             };
-            if let Some(argument_name) = named_argument(expression)
-                && find(arguments, argument_name).is_none()
-            {
-                arguments.push(Argument {
-                    name: argument_name.to_string(),
-                    role: implied_role(&target.role),
-                    ..target.clone()
-                });
+            if let Some(argument_name) = named_argument(expression) {
+                let of_each_row = !possible.iter().any(|own| own.name == name.value);
+                imply(arguments, target, argument_name, of_each_row.then_some("rows"));
             }
         }
         let scope = Scope {
@@ -332,8 +326,7 @@ impl Resolver<'_> {
     /// Reports declared arguments that nothing uses.
     pub(super) fn check_unused(&mut self, written: &PatternTree, expressions: &[&Expression]) {
         // What could not be read may have used anything.
-        let of_member = matches!(written.allow, Some(crate::parse::AllowTree::Member { .. }));
-        if of_member || expressions.iter().any(|expression| expression.is_broken()) {
+        if expressions.iter().any(|expression| expression.is_broken()) {
             return;
         }
         for declared in &written.arguments {
@@ -365,13 +358,5 @@ pub fn named_argument(expression: &Expression) -> Option<&str> {
         ExpressionKind::Argument(name) => Some(name),
         ExpressionKind::Unary(UnaryOperator::Minus, operand) => named_argument(operand),
         _ => None,
-    }
-}
-
-/// An argument named only by a binding stands for what it is bound to.
-fn implied_role(role: &ArgumentRole) -> ArgumentRole {
-    match role {
-        ArgumentRole::Page | ArgumentRole::WindowRule => ArgumentRole::Declared,
-        other => other.clone(),
     }
 }

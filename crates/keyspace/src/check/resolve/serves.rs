@@ -7,6 +7,7 @@
 //! Anything else would be a scan, which is never planned: the index that would serve is proposed.
 
 use super::Resolver;
+use super::proposal::listing_index;
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Collection, Key, Segment, Target, Type, Verb};
 use crate::parse::{PatternTree, VerbTree};
@@ -119,7 +120,11 @@ impl Resolver<'_> {
             return problem.replace("an index serves it", target_span, there);
         }
         let order = written.order.as_ref().map(|order| order.value.as_str());
-        let lines = index_text(collection, by, order, self.separator);
+        // The owner comes first, so that the index leads to nobody else's rows.
+        let owner = collection.owner.as_ref().map(|owner| owner.name.as_str());
+        let owner = owner.filter(|owner| written.allow.is_none() && !by.contains(owner));
+        let by: Vec<&str> = owner.into_iter().chain(by.iter().copied()).collect();
+        let lines = listing_index(collection, &by, order, self.separator);
         let used = format!("{name}_by_{}", by.join("_and_"));
         let words =
             format!("ask `list = \"{name}.{used}\"` of an index declared in [collection.{name}]");
@@ -232,28 +237,4 @@ fn gap<'k>(key: &'k Key, is_fixed: &impl Fn(&Segment) -> bool) -> Option<(&'k st
         }
     }
     None
-}
-
-/// An index by some fields, as it is declared.
-pub fn index_text(
-    collection: &Collection,
-    by: &[&str],
-    order: Option<&str>,
-    separator: char,
-) -> String {
-    let name = &collection.name.value;
-    let group: Vec<String> = by
-        .iter()
-        .map(|field| match collection.member_type(field).map(Type::required) {
-            Some(Type::List(_)) => format!("{{each({field})}}"),
-            _ => format!("{{{field}}}"),
-        })
-        .collect();
-    let group = group.join(&separator.to_string());
-    let mut rest = String::new();
-    if let Some(order) = order.filter(|order| !order.is_empty()) {
-        rest = format!(" | {{{order}}}");
-    }
-    let index = format!("{name}_by_{}", by.join("_and_"));
-    format!("index.{index} = {{ key = \"{index}{separator}{group}{rest}\" }}")
 }

@@ -1,6 +1,7 @@
 //! What a verb is used on: `users`, `users.users_by_email`, `published.calls`.
 
 use super::Resolver;
+use super::proposal::{listing_index, unique_index};
 use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::{Collection, Content, Target, Type, Verb};
 use crate::source::Spanned;
@@ -109,13 +110,16 @@ impl Resolver<'_> {
         )
         .suggest(written.span, &written.value, candidates.iter().map(String::as_str));
         let problem = match collection.member_type(member).filter(|t| t.required().fits_a_key()) {
-            Some(_) => problem.paste(
-                "to ask by this field, declare the index",
-                format!(
-                    "index.{name}_by_{member} = {{ key = \"{name}{}by_{member}{}{{{member}}}\" }}",
-                    self.separator, self.separator
-                ),
-            ),
+            Some(_) => {
+                let index = match verb {
+                    Verb::Get => unique_index(collection, member, self.separator),
+                    _ => listing_index(collection, &[member], None, self.separator),
+                };
+                let asked = format!("{name}.{name}_by_{member}");
+                problem
+                    .paste(format!("to ask by it, declare an index in [collection.{name}]"), index)
+                    .replace("and ask that", written.span, asked)
+            }
             None if candidates.is_empty() => problem.fix(format!("`{name}` has no indexes")),
             None => {
                 let names = candidates.iter().map(String::as_str);

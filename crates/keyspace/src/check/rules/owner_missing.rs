@@ -16,17 +16,19 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         let open = |pattern: &Pattern| pattern.allow == Allow::User && !pattern.verb.is_read();
         let bound =
             |pattern: &Pattern, name: &str| pattern.bind.iter().any(|bind| bind.name.value == name);
-        let Some(field) = collection.fields().iter().find(|field| {
-            OWNERS.contains(&field.name.as_str())
-                && field.default != Some(DefaultValue::Caller)
+        let fields = collection.fields().iter();
+        let fields = fields.filter(|field| field.default != Some(DefaultValue::Caller));
+        let fields = fields.map(|field| (field.name.as_str(), field.span));
+        let segments = collection.key.segments();
+        let segments = segments.map(|segment| (segment.name.as_str(), segment.span));
+        let found = segments.chain(fields).find(|(name, _)| {
+            OWNERS.contains(name)
                 && facts
                     .keyspace
                     .patterns_of(collection)
-                    .any(|pattern| open(pattern) && !bound(pattern, &field.name))
-        }) else {
-            continue;
-        };
-        problems.push(problem(collection, &field.name, field.span));
+                    .any(|pattern| open(pattern) && !bound(pattern, name))
+        });
+        problems.extend(found.map(|(name, span)| problem(collection, name, span)));
     }
 }
 
