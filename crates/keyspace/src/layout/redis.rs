@@ -25,7 +25,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use command::slice_text;
-pub use decide::{extra_fields, has_entries, member_parts};
+pub use decide::{extra_fields, has_entries, is_container, is_read_whole, member_parts};
 pub use print::print;
 
 /// Names the keyspace a database belongs to; another keyspace is refused.

@@ -62,6 +62,14 @@ pub(super) fn is_listed(keyspace: &Keyspace, serves: &Serves) -> bool {
     })
 }
 
+/// Whether some pattern asserts the order in which rows of this key are answered.
+pub(super) fn is_ordered(keyspace: &Keyspace, serves: &Serves) -> bool {
+    keyspace.patterns.iter().any(|pattern| {
+        pattern.order.is_some()
+            && pattern.target.as_ref().is_some_and(|target| serves.is_target(target))
+    })
+}
+
 /// The key of what is served.
 pub(super) fn key<'a>(keyspace: &'a Keyspace, serves: &Serves) -> Option<&'a Key> {
     let collection = keyspace.collection(&serves.collection)?;

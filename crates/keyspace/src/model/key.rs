@@ -117,9 +117,9 @@ impl Key {
         self.segments().find(|segment| segment.name == name)
     }
 
-    /// Whether one key is one group, so that a group never has two rows.
+    /// Whether a group never has two rows of this key: no segment stands after the bar.
     pub fn is_whole_group(&self) -> bool {
-        self.rest().is_empty()
+        self.rest_segments().next().is_none()
     }
 
     /// Whether the text before the bar is the same, defaults aside: rows of the two live together.

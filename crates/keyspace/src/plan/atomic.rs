@@ -11,10 +11,10 @@
 use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::effect::Effect;
 use super::place::{across, across_rows, across_rows_of_step, groups_of_atomic};
-use super::shape::{
-    entry_size, is_read_whole_on_redis, is_sliced, key_size, record_size, too_large,
-};
+use super::read::whole_price;
+use super::shape::{entry_size, is_sliced, key_size, record_size, too_large};
 use super::write;
+use crate::layout::redis::is_read_whole;
 use crate::model::{
     Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, Verb, limits,
 };
@@ -91,7 +91,7 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
         _ => None,
     });
     // The wait for the candidates is part of the levels.
-    takes.fold(answer, |answer, target| answer.and(|bounds| candidates(store, target, bounds)))
+    takes.fold(answer, |answer, target| candidates(keyspace, store, target, answer))
 }
 
 /// One change of one row, or of many in one group.
@@ -132,22 +132,28 @@ fn across_slices(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
 }
 
 /// Adds the rows a `take` looks at; waits are counted by who calls.
-fn candidates(store: StoreKind, target: &Target, bounds: Bounds) -> Bounds {
-    let collection = &target.collection;
-    let (size, bucket) = match &target.index {
-        Some(index) => (entry_size(collection, index), &index.bucket),
-        None => (record_size(collection), &collection.bucket),
+fn candidates(keyspace: &Keyspace, store: StoreKind, target: &Target, answer: Answer) -> Answer {
+    let (collection, index) = (&target.collection, target.index.as_deref());
+    let (size, bucket, expect) = match index {
+        Some(index) => (entry_size(collection, index), &index.bucket, &index.expect),
+        None => (record_size(collection), &collection.bucket, &collection.expect),
     };
-    let whole = store.is_redis() && is_read_whole_on_redis(collection, target.index.as_deref());
-    let most = if whole { limits::REDIS_SET_ROWS_MAX } else { limits::TAKE_CANDIDATES_MAX };
+    let whole = store.is_redis() && is_read_whole(keyspace, collection, index);
+    let met = match whole {
+        true => Count::new(expect.rows_per_group.unwrap_or(1), limits::REDIS_SET_ROWS_MAX),
+        false => Count::new(1, limits::TAKE_CANDIDATES_MAX),
+    };
     let few = Count::new(1, limits::TAKE_CANDIDATES_MAX);
-    let bounds = bounds.read(Count::new(1, most), size).read(few, record_size(collection));
-    match is_sliced(store, bucket.as_ref()) {
-        false => bounds,
-        true => bounds
-            .trips(1 + limits::PAGE_SLICES_MAX - 1)
-            .read(Count::new(1, limits::PAGE_SLICES_MAX + 1), key_size(collection)),
-    }
+    let answer = answer.and(|bounds| {
+        let bounds = bounds.read(met, size).read(few, record_size(collection));
+        match is_sliced(store, bucket.as_ref()) {
+            false => bounds,
+            true => bounds
+                .trips(1 + limits::PAGE_SLICES_MAX - 1)
+                .read(Count::new(1, limits::PAGE_SLICES_MAX + 1), key_size(collection)),
+        }
+    });
+    if whole { answer.at_price(whole_price(collection, index)) } else { answer }
 }
 
 /// The first row that fits, changed and returned.
@@ -167,11 +173,8 @@ pub(super) fn take(
     effect.reads_old = false;
     effect.version_known = true;
     let answer = write::answer(keyspace, store, &[effect], 0);
-    let answer = answer.and(|bounds| {
-        let mut bounds = candidates(store, target, bounds.trips(2));
-        bounds.attempts = limits::TAKE_CANDIDATES_MAX;
-        bounds
-    });
+    let answer = candidates(keyspace, store, target, answer.and(|bounds| bounds.trips(2)));
+    let answer = answer.and(|bounds| Bounds { attempts: limits::TAKE_CANDIDATES_MAX, ..bounds });
     answer.at_price(format!(
         "candidates are tried in turn, at most {}, then the answer is `busy`",
         limits::TAKE_CANDIDATES_MAX

@@ -27,7 +27,6 @@ mod write;
 pub use bounds::{Answer, Bounds, Refusal};
 pub use cover::Grid;
 pub use place::{BoundGroup, BoundPart, groups_of_atomic, order_given, place, shares_place};
-pub use shape::is_read_whole_on_redis;
 pub use step::{Change, EntryChange, Step};
 
 use crate::model::{Keyspace, Pattern, StoreKind, Verb};

@@ -9,10 +9,11 @@
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::cover::Grid;
 use super::shape::{
-    entry_size, has_entry_order_on_redis, has_order_on_redis, hides_owner, is_apart,
-    is_read_whole_on_redis, is_sliced, key_size, leaves_dead, record_size, too_large,
+    entry_size, has_entry_order_on_redis, has_order_on_redis, hides_owner, is_apart, is_sliced,
+    key_size, leaves_dead, record_size, too_large,
 };
 use super::step::{counted, grouped};
+use crate::layout::redis::is_read_whole;
 use crate::model::{
     Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, limits,
 };
@@ -139,7 +140,7 @@ impl Listing<'_> {
     }
 
     fn is_read_whole(&self) -> bool {
-        self.store.is_redis() && is_read_whole_on_redis(self.collection(), self.index())
+        self.store.is_redis() && is_read_whole(self.keyspace, self.collection(), self.index())
     }
 
     /// Whether what is ranged over is an order kept beside the rows or entries, on Redis.
@@ -193,7 +194,8 @@ impl Listing<'_> {
     }
 }
 
-fn whole_price(collection: &Collection, index: Option<&Index>) -> String {
+/// What it costs that a Set or a Hash has no order.
+pub(super) fn whole_price(collection: &Collection, index: Option<&Index>) -> String {
     let counters = index.is_none() && collection.content == Content::Counter;
     let kind = if counters { "Hash" } else { "Set" };
     let most = grouped(limits::REDIS_SET_ROWS_MAX);
@@ -238,7 +240,7 @@ pub(super) fn near(
     if let Some(refusal) = large.or_else(|| too_large(store, collection, None)) {
         return Answer::Refused(refusal);
     }
-    let whole = store.is_redis() && is_read_whole_on_redis(collection, Some(index));
+    let whole = store.is_redis() && is_read_whole(keyspace, collection, Some(index));
     let (cell_rows, trips) = match whole {
         true => (limits::REDIS_SET_ROWS_MAX, 1),
         false => (circle.cell_rows, circle.cell_rows.div_ceil(limits::PAGE_ROWS_MAX).max(1)),

@@ -6,6 +6,7 @@
 use super::bounds::{Refusal, Size};
 use super::place::shares_place;
 use super::step::counted;
+use crate::layout::redis::{is_container, is_read_whole};
 use crate::model::{
     Atomicity, Bucket, Collection, Content, Expect, Index, Keyspace, Mode, StoreKind, Ttl, Verb,
     duration_text, limits,
@@ -51,28 +52,12 @@ pub(super) fn is_apart(store: StoreKind, collection: &Collection, index: &Index)
     }
 }
 
-/// Whether a group, or an index, is one Redis Set or Hash, which is read whole and has no order.
-pub fn is_read_whole_on_redis(collection: &Collection, index: Option<&Index>) -> bool {
-    let (expect, fits) = match index {
-        Some(index) => (&index.expect, index.keep.is_empty() && !index.unique),
-        None => (&collection.expect, is_container_on_redis(collection)),
-    };
-    let few = expect.rows_per_group.is_some_and(|rows| rows <= limits::REDIS_SET_ROWS_MAX);
-    fits && few
-}
-
-/// Whether all rows of a group are in one Redis key: bare keys and counters that never end.
-fn is_container_on_redis(collection: &Collection) -> bool {
-    matches!(collection.content, Content::Keys | Content::Counter)
-        && collection.ttl.is_none()
-        && !collection.key.is_whole_group()
-}
-
 /// Whether a group on Redis has an ordered set of its keys beside the rows.
 pub(super) fn has_order_on_redis(keyspace: &Keyspace, collection: &Collection) -> bool {
     // A sorted set of bare keys is its own order.
-    let ordered = collection.content == Content::Keys && is_container_on_redis(collection);
-    if collection.key.is_whole_group() || ordered || is_read_whole_on_redis(collection, None) {
+    let ordered = collection.content == Content::Keys && is_container(collection);
+    let whole = is_read_whole(keyspace, collection, None);
+    if collection.key.is_whole_group() || ordered || whole {
         return false;
     }
     collection.history.is_some()

@@ -168,22 +168,89 @@ fn slices_are_physical_on_cassandra_and_redis_only() {
     assert_eq!(plan.answer(StoreKind::Cassandra).word(), "assisted");
 }
 
-#[test]
-fn a_small_index_on_redis_is_read_whole() {
-    let by_status = r#"
-        index.by_status = { key = "status:{status} | {note_id}", expect = { rows_per_group = 500 } }
+/// Services by status: `{service_id}` is what is listed, of this type, in few rows.
+fn services(id: &str, rows: u64) -> String {
+    format!(
+        r#"
+        [collection.services]
+        key = "service:{{service_id: {id}}}"
+        fields = {{ status = "text", name = "text" }}
+
+        [collection.services.index.by_status]
+        key = "status:{{status}} | {{service_id}}"
+        expect = {{ rows_per_group = {rows} }}
 
         [pattern.list_by_status]
-        list = "notes.by_status"
+        list = "services.by_status"
         page = 10
-    "#;
-    let plan = plan_of(&[NOTES, by_status]);
+        "#
+    )
+}
+
+#[test]
+fn a_small_membership_on_redis_is_read_whole() {
+    let plan = plan_of(&[&services("text", 500)]);
     let redis = bounds(&plan, StoreKind::Redis);
     assert_eq!(redis.rows_read, limits::REDIS_SET_ROWS_MAX + 10);
     assert_eq!(plan.answer(StoreKind::Redis).word(), "assisted");
     // Verified against the records, up to four for each row.
     assert_eq!(bounds(&plan, StoreKind::Cassandra).rows_read, 80);
     assert_eq!(bounds(&plan, StoreKind::Cassandra).round_trips, 8);
+}
+
+#[test]
+fn what_has_an_order_on_redis_is_read_by_pages() {
+    let ordered = [
+        (services("text", 20_000), ""),
+        (services("ulid = new", 500), ""),
+        (services("i64", 500), ""),
+        (services("text", 500), r#"order = "service_id""#),
+    ];
+    for (services, order) in ordered {
+        let plan = plan_of(&[&services, order]);
+        assert_eq!(plan.answer(StoreKind::Redis).word(), "native", "{services} {order}");
+        assert_eq!(bounds(&plan, StoreKind::Redis).rows_read, 21);
+    }
+}
+
+#[test]
+fn a_take_from_a_set_reads_all_of_it() {
+    let price = |id: &str, last: &str| {
+        let take = format!(
+            r#"
+            [pattern.take_service]
+            take = "services.by_status"
+            if = "service_id <= {last}"
+            compute = {{ name = "'taken'" }}
+            "#
+        );
+        let keyspace = keyspace(&[&services(id, 500), &take]);
+        let plan = plan(&keyspace, keyspace.pattern("take_service").unwrap());
+        let Answer::Assisted { price, bounds } = plan.answer(StoreKind::Redis) else {
+            panic!("{plan:?}")
+        };
+        (*bounds, price.clone())
+    };
+    let (set, text) = price("text", "'m'");
+    assert!(set.bytes_read_usual > 500 * 32, "{set:?}");
+    assert!(text.contains("the whole Set, up to 10,000 members, is read and sorted"), "{text}");
+    let (sorted_set, text) = price("i64", "9");
+    assert_eq!(sorted_set.rows_read, 2 * limits::TAKE_CANDIDATES_MAX);
+    assert!(!text.contains("the whole Set"), "{text}");
+}
+
+#[test]
+fn a_group_without_segments_after_the_bar_is_one_row() {
+    let totals = r#"
+        [collection.totals]
+        key = "queue:{queue: text} | total"
+        value = "counter"
+
+        [pattern.count]
+        add = "totals"
+    "#;
+    let plan = plan_of(&[totals]);
+    assert_eq!(bounds(&plan, StoreKind::Redis).rows_written, 1);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Decides which containers a collection and its indexes have in Redis.
 //!
 //! The rules are few: a row is at its own key; what is walked along has one container a group; what
-//! has no room for a version or an end has it beside the group. Nothing else decides a type.
+//! has no room for a version or an end has it beside the group. A Set is for membership: where the
+//! order of its members may be asked for, they are a sorted set. Nothing else decides a type.
 
 use super::super::{Serves, sortable, uses};
 use super::{
@@ -9,9 +10,7 @@ use super::{
     VERSION,
 };
 use crate::model::limits::REDIS_SET_ROWS_MAX;
-use crate::model::{
-    Bucket, Collection, Content, Expect, Index, Key, Keyspace, Mode, Part, Segment, Type,
-};
+use crate::model::{Bucket, Collection, Content, Index, Key, Keyspace, Mode, Part, Segment, Type};
 use crate::source::Span;
 
 /// Whether rows of a collection have entries that outlive them unless somebody sweeps.
@@ -41,7 +40,7 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
     let key = &collection.key;
     let alone = key.is_whole_group();
     let ends = collection.ttl.is_some();
-    let small = is_small(&collection.expect);
+    let whole = is_read_whole(keyspace, collection, None);
     let listed = uses::is_listed(keyspace, &serves) && !alone;
     let bucket = collection.bucket.as_ref();
     let make = Make { keyspace, key, serves: &serves, bucket };
@@ -50,7 +49,7 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
         Content::Keys if collection.body.is_some() => (Role::Record, RedisType::Hash),
         Content::Counter if !alone && !ends => (Role::Counters, RedisType::Hash),
         Content::Counter | Content::Window { .. } => (Role::Counter, RedisType::String),
-        Content::Keys if !alone && !ends && small => (Role::Keys, RedisType::Set),
+        Content::Keys if whole => (Role::Keys, RedisType::Set),
         Content::Keys if !alone && !ends => (Role::Keys, RedisType::SortedSet),
         Content::Keys | Content::Json | Content::Text | Content::Bytes => {
             (Role::Value, RedisType::String)
@@ -66,7 +65,7 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
             }
         }
     }
-    if role == Role::Counters && listed && !small {
+    if role == Role::Counters && listed && !whole {
         found.push(make.named(ORDER, Role::Order, RedisType::SortedSet));
     }
     if keyspace.mode(collection) == Mode::Conditional && role != Role::Record {
@@ -113,14 +112,58 @@ pub(super) fn of_index(
         make.group(Role::Order, RedisType::SortedSet, found);
         return;
     }
-    let small = is_small(&index.expect);
-    let redis_type = if small { RedisType::Set } else { RedisType::SortedSet };
+    let whole = is_read_whole(keyspace, collection, Some(index));
+    let redis_type = if whole { RedisType::Set } else { RedisType::SortedSet };
     make.group(Role::Entries, redis_type, found);
 }
 
-/// Whether a group is small enough to be read whole.
-fn is_small(expect: &Expect) -> bool {
-    expect.rows_per_group.is_some_and(|rows| rows <= REDIS_SET_ROWS_MAX)
+/// Whether a group, or the entries of an index, is one Set or one Hash without an order beside it:
+/// it is read whole, and what is asked for is sorted and cut afterwards.
+pub fn is_read_whole(keyspace: &Keyspace, collection: &Collection, index: Option<&Index>) -> bool {
+    let (key, expect) = match index {
+        Some(index) => (&index.key, &index.expect),
+        None => (&collection.key, &collection.expect),
+    };
+    let small = expect.rows_per_group.is_some_and(|rows| rows <= REDIS_SET_ROWS_MAX);
+    if !small || key.is_whole_group() {
+        return false;
+    }
+    let serves = Serves::new(collection, index);
+    match index {
+        Some(index) => {
+            !index.unique && index.keep.is_empty() && is_membership(keyspace, key, &serves)
+        }
+        None => {
+            is_container(collection)
+                && match collection.content {
+                    // A Hash has no order whatever its fields are; small, it needs none beside it.
+                    Content::Counter => true,
+                    _ => is_membership(keyspace, key, &serves),
+                }
+        }
+    }
+}
+
+/// Whether all rows of a group are in one container: bare keys and counters that never end.
+pub fn is_container(collection: &Collection) -> bool {
+    let bare = match collection.content {
+        Content::Keys => collection.body.is_none(),
+        Content::Counter => true,
+        _ => false,
+    };
+    bare && collection.ttl.is_none() && !collection.key.is_whole_group()
+}
+
+/// Whether the order of a group's members means nothing: a member is one name, rising, and no
+/// pattern asserts the order of a list.
+fn is_membership(keyspace: &Keyspace, key: &Key, serves: &Serves) -> bool {
+    let mut members = key.rest_segments();
+    let (Some(only), None) = (members.next(), members.next()) else { return false };
+    let name = matches!(
+        only.segment_type,
+        Type::Text | Type::Bytes | Type::Uuid | Type::Enum(_) | Type::Bool
+    );
+    name && !only.descending && !uses::is_ordered(keyspace, serves)
 }
 
 /// What a key's container leaves to its members: the segments after the bar.
