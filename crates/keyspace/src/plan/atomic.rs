@@ -8,9 +8,10 @@
 //!                             3 waits, then the commit
 //! ```
 
+use super::apart::{across, across_rows, across_rows_of_step};
+use super::bound::{Binding, groups_of_atomic};
 use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::effect::Effect;
-use super::place::{across, across_rows, across_rows_of_step, groups_of_atomic};
 use super::read::whole_price;
 use super::shape::{entry_size, is_sliced, key_size, record_size, too_large};
 use super::write;
@@ -19,15 +20,26 @@ use crate::model::{
     Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, Verb, limits,
 };
 
+/// What one step of an `atomic` touches.
+pub(super) struct StepEffect<'a> {
+    /// What it touches.
+    pub effect: Effect,
+    /// What gives its keys.
+    pub binding: Binding<'a>,
+    /// The waits after which all it must know is known.
+    level: u64,
+}
+
 /// What each step touches, in order.
-pub(super) fn effects(keyspace: &Keyspace, atomic: &Pattern) -> Vec<(Effect, u64)> {
+pub(super) fn effects<'a>(keyspace: &Keyspace, atomic: &'a Pattern) -> Vec<StepEffect<'a>> {
     let mut known: Vec<(&str, u64)> = Vec::new();
     let mut effects = Vec::new();
-    for step in &atomic.steps {
+    for (number, step) in atomic.steps.iter().enumerate() {
         let Some(effect) = effect(keyspace, step) else { continue };
         let level = level_before(step, &known) + reads(step, &effect);
         known.push((&step.name, level));
-        effects.push((effect, level));
+        let binding = Binding::of_step(atomic, number, step);
+        effects.push(StepEffect { effect, binding, level });
     }
     effects
 }
@@ -70,7 +82,8 @@ fn level_before(step: &Step, known: &[(&str, u64)]) -> u64 {
 
 /// Several changes in one commit.
 pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
-    let (effects, levels): (Vec<Effect>, Vec<u64>) = effects(keyspace, pattern).into_iter().unzip();
+    let of_steps = effects(keyspace, pattern).into_iter().map(|step| (step.effect, step.level));
+    let (effects, levels): (Vec<Effect>, Vec<u64>) = of_steps.unzip();
     if store.atomicity() == Atomicity::Group {
         let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
         let reaches = store.is_cql() && plain;

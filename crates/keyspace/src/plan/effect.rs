@@ -5,6 +5,7 @@
 //! pattern ─of─▶ effect: 1 record, users_by_email −1 +1, needs the old row ─cost─▶ bounds
 //! ```
 
+use super::bound::Binding;
 use super::step::{Change, EntryChange};
 use crate::model::{
     Collection, DefaultValue, ExpressionKind, Index, Keyspace, Mode, Pattern, Target, Ttl, Verb,
@@ -82,7 +83,7 @@ impl Effect {
     }
 
     /// The change as a step shows it.
-    pub fn change(&self, separator: char) -> Change {
+    pub fn change(&self, binding: Binding<'_>, separator: char) -> Change {
         let entries = self.entries.iter().map(|entries| EntryChange {
             index: entries.index.name.value.clone(),
             unique: entries.index.unique,
@@ -92,7 +93,7 @@ impl Effect {
         Change {
             verb: self.verb,
             target: self.target.clone(),
-            key: self.collection.key.template(separator),
+            key: binding.key(&self.collection.key, separator),
             rows: self.rows,
             entries: entries.collect(),
         }

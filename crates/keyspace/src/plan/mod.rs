@@ -9,7 +9,9 @@
 //! A plan is a proof: it is made from the declaration alone, asks no store, and never promises less
 //! than an execution may need.
 
+mod apart;
 mod atomic;
+mod bound;
 mod bounds;
 mod cover;
 mod effect;
@@ -24,9 +26,10 @@ mod steps;
 mod tests;
 mod write;
 
+pub use bound::{BoundGroup, BoundPart, groups_of_atomic};
 pub use bounds::{Answer, Bounds, Refusal};
 pub use cover::Grid;
-pub use place::{BoundGroup, BoundPart, groups_of_atomic, order_given, place, shares_place};
+pub use place::{order_given, place, shares_place};
 pub use step::{Change, EntryChange, Step};
 
 use crate::model::{Keyspace, Pattern, StoreKind, Verb};

@@ -1,6 +1,7 @@
 //! The steps of a pattern, the same on every store.
 
 use super::atomic;
+use super::bound::Binding;
 use super::effect::Effect;
 use super::history::ROWS_PER_CALL;
 use super::place::order_given;
@@ -51,7 +52,12 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn admit(&self, member: &Member) -> Step {
         let collection = self.keyspace.collection(&member.collection);
-        let key = collection.map(|found| found.key.template(self.keyspace.separator));
+        let separator = self.keyspace.separator;
+        let key = collection.map(|found| {
+            let caller = format!("{{{}}}", member.caller);
+            let filled = format!("{{{} = caller}}", member.caller);
+            found.key.template(separator).replacen(&caller, &filled, 1)
+        });
         Step::Admit {
             collection: member.collection.clone(),
             key: key.unwrap_or_default(),
@@ -60,7 +66,7 @@ impl Builder<'_> {
     }
 
     fn key(&self, target: &Target) -> String {
-        target.key().template(self.keyspace.separator)
+        Binding::Call(self.pattern).key(target.key(), self.keyspace.separator)
     }
 
     fn fetch(&self, target: &Target, rows: u64) -> Step {
@@ -119,7 +125,7 @@ impl Builder<'_> {
             steps.push(self.fetch(target, limits::TAKE_CANDIDATES_MAX));
         }
         self.judge(self.pattern, steps);
-        self.commit(Effect::of(self.keyspace, self.pattern).iter(), steps);
+        self.commit_own(Effect::of(self.keyspace, self.pattern).as_ref(), steps);
     }
 
     fn judge(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
@@ -148,16 +154,16 @@ impl Builder<'_> {
     }
 
     /// Reads what an effect must know.
-    fn known(&self, effect: &Effect, steps: &mut Vec<Step>) {
+    fn known(&self, effect: &Effect, binding: Binding<'_>, steps: &mut Vec<Step>) {
         let separator = self.keyspace.separator;
         if let Some(index) = &effect.through {
             let target = format!("{}.{}", effect.collection.name.value, index.name.value);
-            let key = index.key.template(separator);
+            let key = binding.key(&index.key, separator);
             steps.push(Step::Point { target, key, rows: effect.rows });
         }
         if effect.reads_old {
             let target = effect.collection.name.value.clone();
-            let key = effect.collection.key.template(separator);
+            let key = binding.key(&effect.collection.key, separator);
             let step = Step::Point { target, key, rows: effect.rows };
             if !steps.contains(&step) {
                 steps.push(step);
@@ -165,25 +171,36 @@ impl Builder<'_> {
         }
     }
 
-    fn commit<'e>(&self, effects: impl Iterator<Item = &'e Effect>, steps: &mut Vec<Step>) {
+    /// One commit of what the pattern itself touches.
+    fn commit_own(&self, effect: Option<&Effect>, steps: &mut Vec<Step>) {
+        let binding = Binding::Call(self.pattern);
+        self.commit(effect.into_iter().map(|effect| (effect, binding)), steps);
+    }
+
+    fn commit<'e>(
+        &self,
+        effects: impl Iterator<Item = (&'e Effect, Binding<'e>)>,
+        steps: &mut Vec<Step>,
+    ) {
+        let separator = self.keyspace.separator;
         let changes: Vec<Change> =
-            effects.map(|effect| effect.change(self.keyspace.separator)).collect();
+            effects.map(|(effect, binding)| effect.change(binding, separator)).collect();
         steps.push(Step::Commit { changes });
     }
 
     fn write(&self, steps: &mut Vec<Step>) {
         let effect = Effect::of(self.keyspace, self.pattern);
         if let Some(effect) = &effect {
-            self.known(effect, steps);
+            self.known(effect, Binding::Call(self.pattern), steps);
         }
         self.judge(self.pattern, steps);
-        self.commit(effect.iter(), steps);
+        self.commit_own(effect.as_ref(), steps);
     }
 
     fn atomic(&self, steps: &mut Vec<Step>) {
         let effects = atomic::effects(self.keyspace, self.pattern);
-        for (effect, _) in &effects {
-            self.known(effect, steps);
+        for touched in &effects {
+            self.known(&touched.effect, touched.binding, steps);
         }
         for step in &self.pattern.steps {
             match &step.action {
@@ -198,7 +215,7 @@ impl Builder<'_> {
                 }
             }
         }
-        self.commit(effects.iter().map(|(effect, _)| effect), steps);
+        self.commit(effects.iter().map(|touched| (&touched.effect, touched.binding)), steps);
     }
 
     fn history(&self, target: &Target, steps: &mut Vec<Step>) {
@@ -208,7 +225,7 @@ impl Builder<'_> {
             steps.push(self.range(target, ROWS_PER_CALL));
         }
         if self.pattern.verb != Verb::Collect {
-            self.commit(Effect::of(self.keyspace, self.pattern).iter(), steps);
+            self.commit_own(Effect::of(self.keyspace, self.pattern).as_ref(), steps);
         }
         if removes {
             steps.push(Step::Remove { collection, rows: ROWS_PER_CALL });

@@ -338,10 +338,14 @@ fn an_atomic_needs_one_group_where_commits_reach_no_further() {
     assert_eq!(refusal.code, 101);
     assert_eq!(
         refusal.reason,
-        "`mark` is in `service:{service_id}` and `fill` in `service:{service_id}:published`: two \
-         groups, and a commit reaches only one"
+        "`mark` is in `service:{service_id}` and `fill` in `service:{service_id}:published`: they \
+         lie apart, and a commit reaches only one group"
     );
-    assert!(refusal.fixes[0].contains("`service:{service_id} | published`"), "{refusal:?}");
+    assert_eq!(
+        refusal.fixes[0],
+        "share a group, with the bar where they begin to differ: \
+         `service:{service_id: text} | published` as the key of `published`"
+    );
 }
 
 #[test]

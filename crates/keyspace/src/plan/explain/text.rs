@@ -1,10 +1,14 @@
 //! One pattern in words, and the modes of the collections.
 
 use super::super::Plan;
+use super::super::bound::{Binding, collection_of};
 use super::super::bounds::{Answer, Bounds};
 use super::super::step::counted;
 use super::{bytes_text, goes_by, wrapped};
-use crate::model::{Argument, ArgumentRole, Collection, Keyspace, Mode, Pattern, StoreKind};
+use crate::model::{
+    Argument, ArgumentRole, Collection, Expression, Function, Keyspace, Mode, Pattern, StoreKind,
+    Target, Type,
+};
 use std::sync::Arc;
 
 /// A pattern in words: what it takes, what is done, and what that costs on every store or on one.
@@ -17,6 +21,9 @@ pub fn text(keyspace: &Keyspace, plan: &Plan, store: Option<StoreKind>) -> Strin
     };
     fact("arguments", arguments(&pattern.arguments));
     fact("goes by", by(keyspace, pattern));
+    if let Some(entries) = pattern.target.as_ref().and_then(entries) {
+        fact("entries", entries);
+    }
     for collection in collections(pattern) {
         fact("mode", format!("{} is {}", collection.name.value, mode(keyspace, collection)));
     }
@@ -71,7 +78,7 @@ fn by(keyspace: &Keyspace, pattern: &Pattern) -> String {
         let names: Vec<&str> = pattern.steps.iter().map(|step| step.name.as_str()).collect();
         return format!("the keys of its steps: {}", names.join(", "));
     };
-    let key = target.key().template(keyspace.separator);
+    let key = Binding::Call(pattern).key(target.key(), keyspace.separator);
     match &target.index {
         Some(index) if index.unique => format!("{}, unique: {key}", index.name.value),
         Some(index) => format!("{}, an index: {key}", index.name.value),
@@ -79,9 +86,45 @@ fn by(keyspace: &Keyspace, pattern: &Pattern) -> String {
     }
 }
 
+/// Which rows an index leaves out, if any.
+fn entries(target: &Target) -> Option<String> {
+    let index = target.index.as_ref()?;
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(index.when.as_ref().map(|when| format!("only rows where {when} have one")));
+    for source in index.key.segments().filter_map(|segment| segment.source.as_ref()) {
+        for part in without_entry(&target.collection, source) {
+            let part = format!("rows whose {part} have no entry");
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What leaves a row without an entry: any null, but of lists and fields under `each` all.
+fn without_entry(collection: &Collection, source: &Expression) -> Vec<String> {
+    let names = source.members();
+    let missing = |name: &&str| {
+        let found = collection.member_type(name)?;
+        let list = matches!(found.required(), Type::List(_));
+        match (list, found.is_optional()) {
+            (true, false) => Some(format!("`{name}` is empty")),
+            (true, true) => Some(format!("`{name}` is null or empty")),
+            (false, true) => Some(format!("`{name}` is null")),
+            (false, false) => None,
+        }
+    };
+    if source.calls(Function::Each) {
+        let all: Option<Vec<String>> = names.iter().map(missing).collect();
+        return all.map(|all| all.join(" and whose ")).into_iter().collect();
+    }
+    names.iter().filter_map(missing).collect()
+}
+
 /// The collections a pattern concerns, each once.
 fn collections(pattern: &Pattern) -> Vec<&Arc<Collection>> {
-    let of_steps = pattern.steps.iter().filter_map(super::super::place::collection_of);
+    let of_steps = pattern.steps.iter().filter_map(collection_of);
     let own = pattern.target.as_ref().map(|target| &target.collection);
     let mut found: Vec<&Arc<Collection>> = Vec::new();
     for collection in own.into_iter().chain(of_steps) {
