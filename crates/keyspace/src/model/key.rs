@@ -119,7 +119,7 @@ impl Key {
 
     /// Whether one key is one group, so that a group never has two rows.
     pub fn is_whole_group(&self) -> bool {
-        self.rest().is_empty()
+        self.rest_segments().next().is_none()
     }
 
     /// Whether the text before the bar is the same, defaults aside: rows of the two live together.
