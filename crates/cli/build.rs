@@ -1,32 +1,42 @@
-//! Puts the pages of `docs/errors` into the program, for `keyway why`.
+//! Puts pages of `docs` into the program, for `keyway why` and `keyway reference`.
 //!
-//! Each page is `KW103.md`; whatever else lies there is left out.
+//! ```text
+//! docs/errors/KW103.md         ─▶ ERROR_PAGES       whatever is no code is left out
+//! docs/reference/patterns.md   ─▶ REFERENCE_PAGES
+//! ```
 
 use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?;
-    let pages = Path::new(&root).join("../../docs/errors");
-    println!("cargo:rerun-if-changed={}", pages.display());
+    let docs = Path::new(&root).join("../../docs");
+    let errors = pages("ERROR_PAGES", &docs.join("errors"), is_code)?;
+    let reference = pages("REFERENCE_PAGES", &docs.join("reference"), |_| true)?;
+    let out = env::var("OUT_DIR").map_err(io::Error::other)?;
+    fs::write(Path::new(&out).join("errors.rs"), errors)?;
+    fs::write(Path::new(&out).join("reference.rs"), reference)
+}
+
+/// A constant with the name and the text of every page of a folder, by name.
+fn pages(constant: &str, folder: &Path, wanted: impl Fn(&str) -> bool) -> io::Result<String> {
+    println!("cargo:rerun-if-changed={}", folder.display());
     let mut names: Vec<String> = Vec::new();
-    if pages.is_dir() {
-        for entry in fs::read_dir(&pages)? {
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
-            names.extend(name.strip_suffix(".md").filter(|code| is_code(code)).map(String::from));
+            names.extend(name.strip_suffix(".md").filter(|page| wanted(page)).map(String::from));
         }
     }
     names.sort();
     let entries: String = names
         .iter()
-        .map(|code| {
-            let path = pages.join(format!("{code}.md"));
-            format!("    ({code:?}, include_str!({path:?})),\n")
+        .map(|name| {
+            let path = folder.join(format!("{name}.md"));
+            format!("    ({name:?}, include_str!({path:?})),\n")
         })
         .collect();
-    let list = format!("pub(crate) const PAGES: &[(&str, &str)] = &[\n{entries}];\n");
-    let out = env::var("OUT_DIR").map_err(io::Error::other)?;
-    fs::write(Path::new(&out).join("pages.rs"), list)
+    Ok(format!("pub(crate) const {constant}: &[(&str, &str)] = &[\n{entries}];\n"))
 }
 
 fn is_code(name: &str) -> bool {

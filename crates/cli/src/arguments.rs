@@ -19,7 +19,9 @@ FILE may be `-`: standard input.
 
 Begin with:
   keyway new shop --output keyspace.toml
-  keyway check keyspace.toml"
+  keyway check keyspace.toml
+
+The notation, page by page: keyway reference"
 )]
 pub(crate) struct Arguments {
     /// Colours: auto means on a terminal, by NO_COLOR and CLICOLOR_FORCE
@@ -72,16 +74,25 @@ pub(crate) enum Command {
         keyway format --check apps/*/keyspace.toml     changes nothing; status 1 if one would\n  \
         keyway format - < keyspace.toml                answers on standard output")]
     Format(Format),
-    /// Begin a keyspace file: a small application with comments
-    #[command(after_help = "Examples:\n  \
+    /// Begin a keyspace file: a small example with comments, to change
+    #[command(
+        after_help = "Whatever the name, it is the same application of notes, in which the\n\
+        notation is seen at work: put your own collections and patterns in their place.\n\n\
+        Examples:\n  \
         keyway new shop                              prints it\n  \
-        keyway new shop --output keyspace.toml       never overwrites a file")]
+        keyway new shop --output keyspace.toml       never overwrites a file"
+    )]
     New(New),
     /// Explain a code such as KW103, or list all codes
     #[command(after_help = "Examples:\n  \
         keyway why KW103\n  \
         keyway why")]
     Why(Why),
+    /// Print a page of the notation, or list the pages
+    #[command(after_help = "Examples:\n  \
+        keyway reference\n  \
+        keyway reference patterns")]
+    Reference(Reference),
     /// Print completions for a shell
     #[command(after_help = "Examples:\n  \
         keyway completions bash > ~/.local/share/bash-completion/completions/keyway\n  \
@@ -163,6 +174,13 @@ pub(crate) struct New {
 pub(crate) struct Why {
     /// The code, as a report shows it
     pub(crate) code: Option<String>,
+}
+
+/// `keyway reference`.
+#[derive(Args, Debug)]
+pub(crate) struct Reference {
+    /// The page, as the list names it
+    pub(crate) topic: Option<String>,
 }
 
 /// `keyway completions`.

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Format(options) => commands::format::run(&options, form),
         Command::New(options) => commands::new::run(&options, form),
         Command::Why(options) => commands::why::run(&options, form),
+        Command::Reference(options) => commands::reference::run(&options, form),
         Command::Completions(options) => commands::completions::run(&options),
     };
     answer.write(form)

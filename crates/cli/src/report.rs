@@ -1,7 +1,7 @@
 //! A file as it was read: its keyspace, if it is sound, and what is to be said about it.
 
 use crate::answer::{Answer, Form};
-use crate::input::{self, Input};
+use crate::input::{self, Input, Unread};
 use crate::json;
 use keyspace::diagnostic::render::{Style, render};
 use keyspace::diagnostic::{Diagnostic, Severity};
@@ -20,7 +20,13 @@ pub(crate) struct Report {
 
 /// Reads and checks a file, for these stores beside those it names.
 pub(crate) fn read(path: &str, stores: &[StoreKind]) -> Result<Report, Answer> {
-    let input = input::read(path)?;
+    let input = match input::read(path) {
+        Ok(input) => input,
+        Err(Unread::NotText(input, problem)) => {
+            return Ok(Report { input, keyspace: None, diagnostics: vec![*problem] });
+        }
+        Err(Unread::Unreadable(answer)) => return Err(answer),
+    };
     let reading = keyspace::read_for(&input.text, stores);
     Ok(Report { input, keyspace: reading.keyspace, diagnostics: reading.diagnostics })
 }

@@ -235,8 +235,10 @@ fn pasted_lines_mend_what_they_promise() {
                 if let Err(error) = toml::de::DeTable::parse(lines) {
                     wrong.push(format!("{}: {lines}\n{error}", golden.file_name()));
                 }
-                // An index is half a mend: the pattern must ask it too.
-                let whole = !lines.starts_with("index.");
+                // An index is half a mend: the pattern must ask it too. So is an owner: it shows
+                // which patterns led past it.
+                let whole = !lines.starts_with("index.")
+                    && *problem.code != keyspace::diagnostic::codes::OWNER_MISSING;
                 let text = pasted(&golden.text, problem, &fix.text, lines);
                 if let Some(text) = text.filter(|_| whole) {
                     wrong.extend(unmended(&golden, problem, lines, &text));

@@ -45,6 +45,10 @@ pub(crate) fn run(options: &Check, form: Form) -> Answer {
         Err(answer) => return answer,
     };
     report.diagnostics.retain(|one| concerns(one, &options.store));
+    if !options.store.is_empty() {
+        let wanted = with_those_named(&report.input.text, &options.store);
+        report.diagnostics.iter_mut().for_each(|one| leave_out_others(one, &wanted));
+    }
     let tallies = tallies(report.keyspace.as_ref(), &options.store);
     let output = if form.json {
         json::text(&Checked {
@@ -53,7 +57,7 @@ pub(crate) fn run(options: &Check, form: Form) -> Answer {
             stores: tallies,
         })
     } else {
-        described(&report, &tallies, form.style)
+        described(&report, &tallies, &options.file, form.style)
     };
     let status = if report.is_sound() { Status::Done } else { Status::Problems };
     Answer { status, ..Answer::done(output) }
@@ -67,6 +71,39 @@ fn concerns(diagnostic: &Diagnostic, asked: &[StoreKind]) -> bool {
         || asked.is_empty()
         || stores.is_empty()
         || stores.iter().any(|store| asked.contains(store))
+}
+
+/// What the file's own stores refuse is an error of it, whoever asks.
+fn with_those_named(text: &str, asked: &[StoreKind]) -> Vec<StoreKind> {
+    let (tree, _) = keyspace::parse::parse(text);
+    let named = tree.keyspace.stores.iter().map(|store| store.value);
+    asked.iter().copied().chain(named).collect()
+}
+
+/// Keeps what a diagnostic says of the stores that were asked for, unless that is nothing.
+fn leave_out_others(diagnostic: &mut Diagnostic, asked: &[StoreKind]) {
+    let concerned =
+        |stores: &[StoreKind]| stores.is_empty() || stores.iter().any(|one| asked.contains(one));
+    if !diagnostic.effects.iter().any(|effect| concerned(&effect.stores)) {
+        return;
+    }
+    let named = named_stores(diagnostic);
+    diagnostic.effects.retain(|effect| concerned(&effect.stores));
+    for effect in &mut diagnostic.effects {
+        effect.stores.retain(|store| asked.contains(store));
+    }
+    let left = named_stores(diagnostic);
+    if let Some(before) = diagnostic.message.strip_suffix(&named)
+        && !left.is_empty()
+    {
+        diagnostic.message = format!("{before}{left}");
+    }
+}
+
+/// The stores of all effects as a headline names them at its end: `redis-cluster, cassandra`.
+fn named_stores(diagnostic: &Diagnostic) -> String {
+    let stores = diagnostic.effects.iter().flat_map(|effect| &effect.stores);
+    stores.map(|store| store.name()).collect::<Vec<_>>().join(", ")
 }
 
 fn tallies(keyspace: Option<&Keyspace>, asked: &[StoreKind]) -> Vec<Tally> {
@@ -89,7 +126,7 @@ fn tally(plans: &[Plan], store: StoreKind) -> Tally {
     tally
 }
 
-fn described(report: &Report, tallies: &[Tally], style: Style) -> String {
+fn described(report: &Report, tallies: &[Tally], path: &str, style: Style) -> String {
     let mut text = report.drawn(style, Severity::Warning);
     match &report.keyspace {
         Some(keyspace) if report.is_sound() => {
@@ -97,6 +134,9 @@ fn described(report: &Report, tallies: &[Tally], style: Style) -> String {
             text.push('\n');
             text.push_str(&table(tallies));
             text.push_str(&notes(report));
+            text.push_str(&format!(
+                "\narguments and costs of a pattern: keyway explain {path} PATTERN\n"
+            ));
         }
         _ => text.push_str(&report.closing_line()),
     }

@@ -7,11 +7,15 @@ use crate::answer::{Answer, Form, Status};
 use crate::arguments::Format;
 use crate::input::{self, Input};
 use crate::json;
+use crate::report::counted;
+use keyspace::diagnostic::Severity;
 use keyspace::diagnostic::render::render;
 use keyspace::format::{FormatError, format};
 use serde_json::json;
 use std::path::Path;
 use std::{fs, io};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Formats every file and answers how it went.
 pub(crate) fn run(options: &Format, form: Form) -> Answer {
@@ -36,7 +40,7 @@ pub(crate) fn run(options: &Format, form: Form) -> Answer {
 fn one(path: &str, check: bool, form: Form) -> Answer {
     let input = match input::read(path) {
         Ok(input) => input,
-        Err(answer) => return answer,
+        Err(unread) => return unread.answer(form),
     };
     let formatted = match format(&input.text) {
         Ok(formatted) => formatted,
@@ -52,13 +56,34 @@ fn one(path: &str, check: bool, form: Form) -> Answer {
         ("-", false) => Answer::done(formatted),
         (_, false) if !changed => Answer::done(""),
         (_, false) => match replace(Path::new(path), &formatted) {
-            Ok(()) => Answer::done(format!("{path} formatted\n")),
+            Ok(()) => Answer::done(format!(
+                "{path} formatted\n{}",
+                remarks(path, &input.text, &formatted)
+            )),
             Err(error) => Answer::usage(
                 &format!("cannot write {path}: {error}"),
                 "allow this user to write it",
             ),
         },
     }
+}
+
+/// What a reader would not expect of a formatted file, a line each.
+fn remarks(path: &str, before: &str, after: &str) -> String {
+    let mut remarks = String::new();
+    let mut say = |remark: &str| remarks.push_str(&format!("  {remark}\n"));
+    if before.contains("\r\n") && !after.contains("\r\n") {
+        say("line ends are LF now, no longer CRLF");
+    }
+    if before.starts_with(BYTE_ORDER_MARK) {
+        say("the byte order mark at its beginning is gone");
+    }
+    let count = keyspace::read(before).count(Severity::Error);
+    if count > 0 {
+        let errors = counted(count, "error");
+        say(&format!("it is tidy, not sound: keyway check {path} reports {errors}"));
+    }
+    remarks
 }
 
 /// A crash half way leaves the old file or the new one, never half of one. A link stays a link.

@@ -7,5 +7,6 @@ pub(crate) mod explain;
 pub(crate) mod format;
 pub(crate) mod layout;
 pub(crate) mod new;
+pub(crate) mod reference;
 pub(crate) mod schema;
 pub(crate) mod why;

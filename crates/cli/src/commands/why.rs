@@ -6,7 +6,7 @@ use crate::json;
 use keyspace::diagnostic::{CODES, Code};
 use serde_json::{Value, json};
 
-include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 
 /// How many codes are shown for one that does not exist.
 const NEAR_CODES: usize = 5;
@@ -37,7 +37,7 @@ fn object(code: &Code) -> Value {
 
 fn page(code: &Code) -> String {
     let name = code.to_string();
-    match PAGES.iter().find(|(page, _)| *page == name) {
+    match ERROR_PAGES.iter().find(|(page, _)| *page == name) {
         Some((_, text)) => format!("{}\n", text.trim_end()),
         None => format!("{name}: {}\n\n{}\n", code.title, code.effect),
     }

@@ -93,7 +93,39 @@ fn a_refusal_is_a_note_until_the_store_is_asked_for() {
     let ran = keyway(&["check", app, "--store", "postgres", "--store", "sqlite"]);
     assert_eq!(ran.status, 0);
     assert!(!ran.output.contains("note["), "{}", ran.output);
-    assert_eq!(ran.output.lines().count(), 5, "{}", ran.output);
+    assert_eq!(ran.output.lines().count(), 7, "{}", ran.output);
+}
+
+#[test]
+fn only_the_stores_that_were_asked_for_are_spoken_of() {
+    let app = "apps/spreadapi/keyspace.toml";
+    for store in ["cassandra", "redis-cluster"] {
+        let ran = keyway(&["check", app, "--store", store]);
+        let others = ["scylla", "redis-cluster", "cassandra"].into_iter().filter(|o| *o != store);
+        for line in ran.output.lines().filter(|line| !line.starts_with("fix")) {
+            for other in others.clone() {
+                assert!(!line.contains(other), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stores_that_the_file_names_are_spoken_of_too() {
+    let app = std::fs::read_to_string(crate::root().join("apps/spreadapi/keyspace.toml")).unwrap();
+    let app = app.replacen("[keyspace]\n", "[keyspace]\nstores = [\"scylla\"]\n", 1);
+    let ran = keyway_with(&["check", "-", "--store", "cassandra"], &app, &[]);
+    assert_eq!(ran.status, 1);
+    let headline = "`publish` is refused on cassandra, scylla";
+    assert!(ran.output.contains(headline), "{}", ran.output);
+}
+
+#[test]
+fn success_says_where_to_read_on() {
+    let app = "apps/chat/keyspace.toml";
+    let hint = format!("\n\narguments and costs of a pattern: keyway explain {app} PATTERN\n");
+    assert!(keyway(&["check", app]).output.ends_with(&hint));
+    assert!(!keyway_with(&["check", "-"], BAD, &[]).output.contains("keyway explain"));
 }
 
 #[test]

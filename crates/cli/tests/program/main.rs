@@ -11,6 +11,7 @@
 mod check;
 mod files;
 mod readme;
+mod reference;
 mod show;
 
 use std::fs;

@@ -14,14 +14,16 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn its_keyspace_is_sound_and_tidy() {
-    let readme = readme();
-    let blocks = blocks(&readme, "toml");
-    assert_eq!(blocks.len(), 1);
-    let ran = keyway_with(&["check", "-"], &blocks[0], &[]);
-    assert_eq!(ran.status, 0, "{}", ran.output);
-    assert!(!ran.output.contains("warning"), "{}", ran.output);
-    assert_eq!(keyway_with(&["format", "-"], &blocks[0], &[]).output, blocks[0]);
+fn its_keyspaces_are_sound_and_tidy() {
+    let blocks = blocks(&readme(), "toml");
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let ran = keyway_with(&["check", "-", "--json"], &block, &[]);
+        let object: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
+        let nothing = serde_json::json!([]);
+        assert_eq!((ran.status, &object["problems"]), (0, &nothing), "{}", ran.output);
+        assert_eq!(keyway_with(&["format", "-"], &block, &[]).output, block);
+    }
 }
 
 #[test]
@@ -29,7 +31,7 @@ fn its_commands_run() {
     let mut count = 0;
     for block in blocks(&readme(), "sh") {
         for line in block.lines() {
-            let Some(arguments) = line.strip_prefix("cargo run -p cli --bin keyway -- ") else {
+            let Some(arguments) = line.strip_prefix("keyway ") else {
                 continue;
             };
             let arguments: Vec<&str> = arguments.split(' ').collect();
@@ -40,6 +42,9 @@ fn its_commands_run() {
         }
     }
     assert!(count >= 4, "the commands were found");
+    let installed = readme().find("cargo install --path crates/cli");
+    let first = readme().find("\nkeyway ");
+    assert!(installed.is_some() && installed < first, "it is installed before it is used");
 }
 
 #[test]

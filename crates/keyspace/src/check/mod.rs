@@ -6,6 +6,7 @@ mod fits;
 mod functions;
 pub mod resolve;
 mod rules;
+pub mod scope;
 pub mod typing;
 mod unreadable;
 

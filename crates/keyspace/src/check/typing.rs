@@ -6,7 +6,8 @@
 use super::fits::{
     comparable, conversion, goes_into, is_literal_number, is_number_literal, suggest_word,
 };
-use crate::diagnostic::{Diagnostic, codes, listed, nearest};
+use super::scope::Scope;
+use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, UnaryOperator};
 use crate::source::Span;
 
@@ -30,21 +31,6 @@ pub enum Typed {
     Caller,
     /// Could not be typed; the problem has been reported.
     Unknown,
-}
-
-/// What names an expression may use.
-#[derive(Clone, Debug, Default)]
-pub struct Scope {
-    /// Fields and segments of the stored record; none where it cannot be seen.
-    pub members: Option<Vec<(String, Type)>>,
-    /// Arguments of the call; none where there is no call.
-    pub arguments: Option<Vec<(String, Type)>>,
-    /// Earlier steps of an `atomic`, with the members of their rows.
-    pub steps: Vec<(String, Vec<(String, Type)>)>,
-    /// Whether one record may give several values, with `each`: in an index key only.
-    pub plural: bool,
-    /// Whether `now` and `caller` mean something: not in an index, which depends on the row alone.
-    pub outside_world: bool,
 }
 
 /// Types expressions in a scope.
@@ -71,6 +57,9 @@ impl Typer<'_> {
 
     /// An expression whose value goes where `target` is expected.
     pub fn assigned(&mut self, expression: &Expression, target: &Type, what: &str) {
+        if self.is_bare_word(expression, target) {
+            return;
+        }
         let typed = self.type_of(expression);
         if typed == Typed::Null && target.is_optional() {
             return;
@@ -146,111 +135,6 @@ impl Typer<'_> {
         }
     }
 
-    fn outside(&mut self, span: Span, name: &str, typed: Typed) -> Typed {
-        if !self.scope.outside_world {
-            let message = format!("`{name}` cannot be used here: the row alone decides");
-            self.problems.push(
-                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
-                    .fix("store it in a field and use the field"),
-            );
-            return Typed::Unknown;
-        }
-        typed
-    }
-
-    fn member(&mut self, name: &str, span: Span) -> Typed {
-        let Some(members) = &self.scope.members else {
-            let mut known = self.scope.arguments.iter().flatten();
-            let message = match known.any(|(known, _)| known == name) {
-                true => format!("`{name}` is an argument, and no stored record is seen here"),
-                false => format!("`{name}` is of a stored record, which cannot be seen here"),
-            };
-            let problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
-            let problem = self.suggest_argument(problem, span, name);
-            self.problems.push(problem.fix("use an argument, `$name`, or a constant"));
-            return Typed::Unknown;
-        };
-        if let Some((_, found)) = members.iter().find(|(known, _)| known == name) {
-            return Typed::Known(found.clone());
-        }
-        let names = members.iter().map(|(known, _)| known.as_str());
-        let list = listed(names.clone());
-        let code = &codes::UNDECLARED_FIELD;
-        let problem = Diagnostic::new(code, span, format!("there is no field `{name}`"))
-            .suggest(span, name, names);
-        let problem = self.suggest_argument(problem, span, name);
-        self.problems.push(problem.fix(format!("the record has {list}")));
-        Typed::Unknown
-    }
-
-    /// Adds `$name` as a fix, if there is such an argument.
-    fn suggest_argument(&self, problem: Diagnostic, span: Span, name: &str) -> Diagnostic {
-        let arguments = self.scope.arguments.iter().flatten();
-        match arguments.map(|(known, _)| known).find(|known| *known == name) {
-            Some(_) => problem.replace("the argument is written", span, format!("${name}")),
-            None => problem,
-        }
-    }
-
-    fn argument(&mut self, name: &str, span: Span) -> Typed {
-        let Some(arguments) = &self.scope.arguments else {
-            let message = "arguments cannot be used here: the row alone decides";
-            self.problems.push(
-                Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message)
-                    .fix("use the record's fields"),
-            );
-            return Typed::Unknown;
-        };
-        if let Some((_, found)) = arguments.iter().find(|(known, _)| known == name) {
-            return Typed::Known(found.clone());
-        }
-        let written = format!("${name}");
-        let names: Vec<String> = arguments.iter().map(|(known, _)| format!("${known}")).collect();
-        let problem = Diagnostic::new(
-            &codes::UNKNOWN_IN_EXPRESSION,
-            span,
-            format!("there is no argument `{name}`"),
-        )
-        .suggest(span, &written, names.iter().map(String::as_str));
-        let members = self.scope.members.iter().flatten();
-        let problem = match members.map(|(known, _)| known).find(|known| *known == name) {
-            Some(_) => problem.replace("the stored field is written", span, name),
-            None => problem,
-        };
-        let declared = format!("declare it: `arguments = {{ {name} = \"text\" }}`");
-        self.problems.push(problem.fix(declared));
-        Typed::Unknown
-    }
-
-    fn step_member(&mut self, step: &str, name: &str, span: Span) -> Typed {
-        let Some((_, members)) = self.scope.steps.iter().find(|(known, _)| known == step) else {
-            let names = self.scope.steps.iter().map(|(known, _)| known.as_str());
-            let message = format!("there is no earlier step `{step}`");
-            let mut problem = Diagnostic::new(&codes::UNKNOWN_IN_EXPRESSION, span, message);
-            if let Some(near) = nearest(step, names) {
-                let meant = format!("{near}.{name}");
-                problem = problem.replace(format!("did you mean `{meant}`?"), span, meant);
-            }
-            self.problems
-                .push(problem.fix(format!("name a step with `as = \"{step}\"`, before this one")));
-            return Typed::Unknown;
-        };
-        match members.iter().find(|(known, _)| known == name) {
-            Some((_, found)) => Typed::Known(found.clone()),
-            None => {
-                let names: Vec<String> =
-                    members.iter().map(|(known, _)| format!("{step}.{known}")).collect();
-                let message = format!("the row of step `{step}` has no field `{name}`");
-                self.problems.push(
-                    Diagnostic::new(&codes::UNDECLARED_FIELD, span, message)
-                        .suggest(span, &format!("{step}.{name}"), names.iter().map(String::as_str))
-                        .fix(format!("it has {}", listed(names.iter().map(String::as_str)))),
-                );
-                Typed::Unknown
-            }
-        }
-    }
-
     fn unary(&mut self, operator: UnaryOperator, operand: &Expression) -> Typed {
         match operator {
             UnaryOperator::Not => {
@@ -286,6 +170,9 @@ impl Typer<'_> {
                 self.calculated(operator, &first, &second, left.span.to(right.span))
             }
             _ => {
+                if self.compares_bare_word(left, right) || self.compares_bare_word(right, left) {
+                    return Typed::Known(Type::Bool);
+                }
                 let (first, second) = (self.type_of(left), self.type_of(right));
                 let whole = left.span.to(right.span);
                 if first == Typed::Null || second == Typed::Null {

@@ -129,7 +129,9 @@ codes! {
     NEAR_WITHOUT_BOUND = 513 Error "a near without its bounds", "one call could read any number of rows";
     NEAR_TOO_WIDE = 514 Error "a radius too wide for the index's cells", "one call would read too many cells";
     UNUSED_ARGUMENT = 515 Warning "a declared argument that nothing uses", "callers would be asked for something without effect";
+    SIMILAR_ARGUMENTS = 516 Warning "two arguments that differ by a letter", "a call would have to give both, and the two may not be the same";
     NO_VERSION = 517 Error "a version of rows that have none", "there is nothing to compare with";
+    MADE_AND_ASKED = 518 Warning "an id that one step makes and another asks for", "a call could attach the rows to something else";
     BAD_EXPRESSION = 601 Error "an expression that cannot be read", "the condition or value could not be computed";
     UNKNOWN_IN_EXPRESSION = 602 Error "an unknown name in an expression", "the condition or value could not be computed";
     TYPE_MISMATCH = 603 Error "types that do not go together", "the comparison or value would be an error at every call";

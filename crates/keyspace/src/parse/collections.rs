@@ -228,8 +228,15 @@ fn read_field(
         cursor.move_to(usize::MAX);
         let span = cursor.span_from(start);
         let problem =
-            Diagnostic::new(&codes::UNKNOWN_TYPE, span, "this is not part of a field's type")
-                .fix("write a type and, if wanted, a default: `\"timestamp = now\"`");
+            Diagnostic::new(&codes::UNKNOWN_TYPE, span, "this is not part of a field's type");
+        let rest = source.text.get(start..).unwrap_or_default().to_ascii_lowercase();
+        let problem = match rest.trim_start_matches(['|', ' ']).split(' ').next() {
+            Some("null" | "nullable" | "optional") => {
+                problem.fix("what may be missing has a `?`: `\"date?\"`")
+            }
+            Some("default") => problem.fix("a default follows a `=`: `\"bool = false\"`"),
+            _ => problem.fix("write a type and, if wanted, a default: `\"timestamp = now\"`"),
+        };
         context.report(problem);
     }
     Some(FieldTree { name, field_type, default })

@@ -11,7 +11,7 @@ use super::strings::SourceString;
 use super::types::{read_number, unclosed_text};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::limits::{EXPRESSION_DEPTH_MAX, EXPRESSION_OPERATORS_MAX};
-use crate::model::{BinaryOperator, Expression, ExpressionKind, Function, UnaryOperator};
+use crate::model::{BinaryOperator, Expression, ExpressionKind, UnaryOperator};
 use crate::source::Span;
 
 /// Reads a whole string as an expression.
@@ -39,15 +39,15 @@ pub fn read_segment_source(
 }
 
 /// Words that are no names.
-const WORDS: [&str; 10] =
+pub(super) const WORDS: [&str; 10] =
     ["and", "or", "not", "in", "is", "null", "true", "false", "now", "caller"];
 
-struct Reader<'a, 'b> {
-    cursor: &'a mut Cursor<'b>,
-    problems: &'a mut Vec<Diagnostic>,
-    depth: usize,
-    operators: usize,
-    failed: bool,
+pub(super) struct Reader<'a, 'b> {
+    pub(super) cursor: &'a mut Cursor<'b>,
+    pub(super) problems: &'a mut Vec<Diagnostic>,
+    pub(super) depth: usize,
+    pub(super) operators: usize,
+    pub(super) failed: bool,
 }
 
 impl Reader<'_, '_> {
@@ -85,7 +85,8 @@ impl Reader<'_, '_> {
     }
 
     fn comparison(&mut self) -> Expression {
-        const OPERATORS: [(&str, BinaryOperator); 7] = [
+        const OPERATORS: [(&str, BinaryOperator); 8] = [
+            ("<>", BinaryOperator::NotEqual),
             ("!=", BinaryOperator::NotEqual),
             ("<=", BinaryOperator::LessOrEqual),
             (">=", BinaryOperator::GreaterOrEqual),
@@ -100,12 +101,15 @@ impl Reader<'_, '_> {
         if let Some((symbol, operator)) =
             OPERATORS.into_iter().find(|(symbol, _)| self.cursor.take(symbol))
         {
-            if symbol == "==" {
+            if let "==" | "<>" = symbol {
                 let span = self.cursor.span_from(start);
-                self.problems.push(
-                    Diagnostic::new(&codes::BAD_EXPRESSION, span, "`==` is written `=` here")
-                        .replace("compare with one `=`", span, "="),
-                );
+                let here = operator.symbol();
+                let message = format!("`{symbol}` is written `{here}` here");
+                self.problems.push(Diagnostic::new(&codes::BAD_EXPRESSION, span, message).replace(
+                    format!("compare with `{here}`"),
+                    span,
+                    here,
+                ));
             }
             let right = self.sum();
             return binary(operator, left, right);
@@ -141,7 +145,7 @@ impl Reader<'_, '_> {
     }
 
     /// Expressions up to the closing parenthesis, the opening one read.
-    fn list(&mut self) -> Vec<Expression> {
+    pub(super) fn list(&mut self) -> Vec<Expression> {
         let mut items = Vec::new();
         self.cursor.skip_spaces();
         if self.cursor.take(")") {
@@ -259,46 +263,6 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn name(&mut self, start: usize) -> Expression {
-        let word = self.cursor.take_while(is_word);
-        let span = self.cursor.span_from(start);
-        let kind = match word {
-            "null" => ExpressionKind::Null,
-            "true" => ExpressionKind::Bool(true),
-            "false" => ExpressionKind::Bool(false),
-            "now" => ExpressionKind::Now,
-            "caller" => ExpressionKind::Caller,
-            _ if WORDS.contains(&word) => {
-                let message = format!("`{word}` cannot stand here");
-                return self.fail(span, &message);
-            }
-            _ if self.cursor.take("(") => return self.call(start, word, span),
-            _ if self.cursor.take(".") => {
-                let member = self.cursor.take_while(is_word);
-                if member.is_empty() {
-                    let span = self.cursor.span_from(start);
-                    return self.fail(span, "a field's name is missing after the point");
-                }
-                ExpressionKind::StepMember(word.to_string(), member.to_string())
-            }
-            _ => ExpressionKind::Member(word.to_string()),
-        };
-        Expression { kind, span: self.cursor.span_from(start) }
-    }
-
-    fn call(&mut self, start: usize, name: &str, name_span: Span) -> Expression {
-        let arguments = self.list();
-        let span = self.cursor.span_from(start);
-        match Function::from_name(name) {
-            Some(function) => Expression { kind: ExpressionKind::Call(function, arguments), span },
-            None => {
-                self.problems.push(unknown_function(name, name_span));
-                self.failed = true;
-                Expression { kind: ExpressionKind::Broken, span }
-            }
-        }
-    }
-
     fn word(&mut self, word: &str) -> bool {
         self.cursor.skip_spaces();
         self.cursor.take_word(word)
@@ -343,6 +307,12 @@ impl Reader<'_, '_> {
                 return Expression { kind: ExpressionKind::Broken, span };
             }
         }
+        let word: String = rest.chars().take_while(|next| is_word(*next)).collect();
+        let lower = word.to_ascii_lowercase();
+        if lower != word && WORDS.contains(&lower.as_str()) {
+            let span = self.cursor.span_word();
+            return self.instead(span, &format!("`{word}` is written `{lower}` here"), &lower);
+        }
         let message = if rest.starts_with('*') || rest.starts_with('/') {
             "only `+` and `-` calculate here"
         } else {
@@ -357,7 +327,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reports a problem, unless one has been reported for this expression.
-    fn fail(&mut self, span: Span, message: &str) -> Expression {
+    pub(super) fn fail(&mut self, span: Span, message: &str) -> Expression {
         if !self.failed {
             self.problems.push(
                 Diagnostic::new(&codes::BAD_EXPRESSION, span, message)
@@ -373,15 +343,6 @@ impl Reader<'_, '_> {
 fn binary(operator: BinaryOperator, left: Expression, right: Expression) -> Expression {
     let span = left.span.to(right.span);
     Expression { kind: ExpressionKind::Binary(operator, Box::new(left), Box::new(right)), span }
-}
-
-/// The problem of a function that does not exist.
-fn unknown_function(name: &str, span: Span) -> Diagnostic {
-    let names = Function::ALL.map(Function::name);
-    let known = Function::ALL.map(Function::signature).join(", ");
-    Diagnostic::new(&codes::UNKNOWN_FUNCTION, span, format!("there is no function `{name}`"))
-        .suggest(span, name, names)
-        .fix(format!("the functions are {known}"))
 }
 
 /// The milliseconds of `15` and `m`.

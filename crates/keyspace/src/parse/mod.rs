@@ -7,6 +7,7 @@
 mod collections;
 mod cursor;
 mod expression;
+mod expression_names;
 pub mod known;
 mod patterns;
 mod strings;
@@ -15,6 +16,7 @@ mod template;
 mod toml_version;
 mod tree;
 mod types;
+mod unknown_keys;
 
 pub use expression::read_expression;
 pub use strings::SourceString;

@@ -1,9 +1,9 @@
 //! Reads values out of TOML tables: the right kind, or a problem at the right place.
 
 use super::expression::{milliseconds, read_expression};
-use super::known::{KnownTable, LATER, Shape};
+use super::known::KnownTable;
 use super::strings::SourceString;
-use crate::diagnostic::{Diagnostic, codes, listed, nearest};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::model::Expression;
 use crate::source::{Span, Spanned};
 use toml::de::{DeTable, DeValue};
@@ -25,7 +25,7 @@ pub type Item<'a> = toml::Spanned<DeValue<'a>>;
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     table: &'a DeTable<'a>,
-    known: &'static KnownTable,
+    pub(super) known: &'static KnownTable,
     /// The table's head, or the whole inline table.
     pub span: Span,
 }
@@ -115,6 +115,13 @@ impl Context<'_> {
     pub fn strings(&mut self, what: &str, item: &Item<'_>) -> Option<Vec<Spanned<String>>> {
         let DeValue::Array(items) = item.get_ref() else {
             self.wrong_kind(what, "a list of texts", item);
+            if let (DeValue::Table(_), "`set`") = (item.get_ref(), what)
+                && let Some(problem) = self.problems.pop()
+            {
+                let fix = "`set` names what a call may change; what the pattern changes is \
+                           `compute = { status = \"'done'\" }`";
+                self.problems.push(problem.fix(fix));
+            }
             return None;
         };
         let mut texts = Vec::new();
@@ -131,22 +138,30 @@ impl Context<'_> {
 impl<'a> Table<'a> {
     /// The item under a key.
     pub fn item(&self, name: &str) -> Option<&'a Item<'a>> {
-        self.table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, item)| item)
+        self.entry(name).map(|(_, item)| item)
+    }
+
+    /// A key and its item; where it is not there, one that was meant to be it, so that a misspelt
+    /// key is one report and not several.
+    fn entry(&self, name: &str) -> Option<(Span, &'a Item<'a>)> {
+        let mut entries = self.table.iter();
+        let exact = entries.find(|(key, _)| key.get_ref() == name);
+        let meant = || {
+            let mut entries = self.table.iter();
+            entries.find(|(key, _)| self.meant(key.get_ref()) == Some(name))
+        };
+        exact.or_else(meant).map(|(key, item)| (key.span().into(), item))
     }
 
     /// The place of a key.
     pub fn key_span(&self, name: &str) -> Option<Span> {
-        let entry = self.table.iter().find(|(key, _)| key.get_ref() == name);
-        entry.map(|(key, _)| key.span().into())
+        self.entry(name).map(|(span, _)| span)
     }
 
     /// Every key that was written, or that a misspelt one was meant to be.
     pub fn attempted(&self) -> Vec<Spanned<String>> {
         let meant = |mut key: Spanned<String>| {
-            let names = || self.known.keys.iter().map(|known| known.name);
-            if !names().any(|name| name == key.value)
-                && let Some(near) = nearest(&key.value, names())
-            {
+            if let Some(near) = self.meant(&key.value) {
                 key.value = near.to_string();
             }
             key
@@ -155,7 +170,7 @@ impl<'a> Table<'a> {
     }
 
     /// Every key, with its place.
-    fn keys(&self) -> Vec<Spanned<String>> {
+    pub(super) fn keys(&self) -> Vec<Spanned<String>> {
         let keys = self.table.iter().map(|(key, _)| key);
         keys.map(|key| Spanned::new(key.get_ref().to_string(), key.span().into())).collect()
     }
@@ -307,36 +322,6 @@ impl<'a> Table<'a> {
             }
         }
         read
-    }
-
-    /// The problem of a key that the table does not have, and which ones may have been meant.
-    fn unknown_key(&self, key: &Spanned<String>, open: &[&str]) -> Diagnostic {
-        let name = &key.value;
-        let names = self.known.keys.iter().map(|known| known.name);
-        if let Some((_, instead)) = LATER.iter().find(|(later, _)| later == name) {
-            let message = format!("`{name}` is left for later");
-            return Diagnostic::new(&codes::LEFT_FOR_LATER, key.span, message).fix(*instead);
-        }
-        let list = listed(names);
-        let message = format!("{} has no key `{name}`", self.known.name);
-        Diagnostic::new(&codes::UNKNOWN_KEY, key.span, message)
-            .suggest(key.span, name, open.iter().copied())
-            .fix(format!("its keys are {list}"))
-    }
-
-    /// Reports every key that the table does not have.
-    fn refuse_unknown(&self, context: &mut Context<'_>) {
-        // A setting that is there already was not meant a second time.
-        let open = self.known.keys.iter().filter(|known| {
-            matches!(known.shape, Shape::Tables(_)) || self.item(known.name).is_none()
-        });
-        let open: Vec<&str> = open.map(|known| known.name).collect();
-        for key in self.keys() {
-            if self.known.keys.iter().any(|known| known.name == key.value) {
-                continue;
-            }
-            context.report(self.unknown_key(&key, &open));
-        }
     }
 }
 

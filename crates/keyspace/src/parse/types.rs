@@ -1,7 +1,7 @@
 //! Reads types and defaults: `[text] = []`, `draft|published = 'draft'`, `timestamp = now`.
 
 use super::cursor::{Cursor, is_word};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, nearest};
 use crate::model::limits::{ENUM_WORDS_MAX, EXPRESSION_DEPTH_MAX};
 use crate::model::{DefaultValue, Type};
 use crate::source::Spanned;
@@ -24,7 +24,7 @@ pub const SIMPLE_TYPES: [&str; 13] = [
 ];
 
 /// Names from other systems, and what they are called here.
-const OTHER_NAMES: [(&str, &str); 21] = [
+const OTHER_NAMES: [(&str, &str); 23] = [
     ("string", "text"),
     ("str", "text"),
     ("varchar", "text"),
@@ -46,6 +46,31 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("i32", "i64"),
     ("u32", "u64"),
     ("list", "[text]"),
+    ("char", "text"),
+    ("path", "text.."),
+];
+
+/// Names from other systems that are no type here, and how it is said.
+const OTHER_WAYS: [(&str, &str); 10] = [
+    (
+        "counter",
+        "a counter is a collection: `value = \"counter\"`; a field that is added to is `i64 = 0`",
+    ),
+    ("window", "a window is a collection: `value = \"window\"`"),
+    ("decimal", "money is a whole number of cents: `i64`"),
+    ("numeric", "money is a whole number of cents: `i64`"),
+    ("money", "money is a whole number of cents: `i64`"),
+    (
+        "point",
+        "a place is two fields, `lat` and `lon`, each `f64`, and an index by `geohash` or `cell`",
+    ),
+    (
+        "geo",
+        "a place is two fields, `lat` and `lon`, each `f64`, and an index by `geohash` or `cell`",
+    ),
+    ("enum", "write its words with bars between them: `open|done`"),
+    ("null", "what may be missing has a `?`: `date?`"),
+    ("serial", "ids are made by `new`: `{id: uuid = new}`"),
 ];
 
 /// Reads a type; on a problem, reports it and answers none.
@@ -101,10 +126,35 @@ fn read_word(cursor: &mut Cursor<'_>, problems: &mut Vec<Diagnostic>) -> Option<
     }
     let simple = simple_type(word);
     if simple.is_none() {
+        // `varchar(200)`: a length is no part of a type here, and goes with the name.
+        if cursor.peek() == Some('(') && !word.is_empty() {
+            cursor.take_while(|character| character != ')');
+            cursor.take(")");
+        }
         let span = if word.is_empty() { cursor.span_here() } else { cursor.span_from(start) };
-        problems.push(unknown_type(word, span));
+        let rest = cursor.rest().trim_start();
+        problems.push(match rest.strip_prefix('|').map(str::trim_start) {
+            Some(next) if !word.is_empty() && next.starts_with(is_enum_character) => {
+                let message = format!("there is no type `{word}`");
+                Diagnostic::new(&codes::BAD_ENUM, span, message)
+                    .fix("the words of an enum have no spaces between them: `open|done`")
+            }
+            _ => unknown_type(word, span),
+        });
+        return meant_type(word);
     }
     simple
+}
+
+/// The type that a word was probably meant to be, so that the rest of the file can be checked.
+fn meant_type(word: &str) -> Option<Type> {
+    let lower = word.to_ascii_lowercase();
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
+    match other.or_else(|| nearest(word, SIMPLE_TYPES)) {
+        Some("text..") => Some(Type::Path),
+        Some("[text]") => Some(Type::List(Box::new(Type::Text))),
+        name => name.and_then(simple_type),
+    }
 }
 
 fn unknown_type(word: &str, span: crate::source::Span) -> Diagnostic {
@@ -116,11 +166,15 @@ fn unknown_type(word: &str, span: crate::source::Span) -> Diagnostic {
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == lower) {
         return problem.replace(format!("here it is called `{name}`"), span, *name);
     }
+    if let Some((_, way)) = OTHER_WAYS.iter().find(|(other, _)| *other == lower) {
+        return problem.fix(*way);
+    }
     problem.suggest(span, word, SIMPLE_TYPES).fix(TYPES)
 }
 
 const TYPES: &str = "types are text, bytes, bool, i64, u64, f64, uuid, timeuuid, ulid, timestamp, \
-                     date, json, lists such as `[text]`, and enums such as `open|closed`";
+                     date, json, lists such as `[text]`, enums such as `open|closed`, and \
+                     paths, `text..`; a `?` makes one optional";
 
 fn simple_type(word: &str) -> Option<Type> {
     Some(match word {

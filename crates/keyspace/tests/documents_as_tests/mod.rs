@@ -232,5 +232,5 @@ fn check(path: &str, file: &str, store: Option<StoreKind>) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    text
+    text + &format!("\narguments and costs of a pattern: keyway explain {path} PATTERN\n")
 }

@@ -3,7 +3,8 @@
 use super::Resolver;
 use super::collections::members;
 use super::keys::is_caller_type;
-use crate::check::typing::{Scope, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Allow, Argument, ArgumentRole, Collection, Member, Verb};
 use crate::parse::AllowTree;

@@ -310,7 +310,7 @@ pub fn imply(arguments: &mut Vec<Argument>, target: &Argument, name: &str, list:
 }
 
 /// Two steps that share a list take its rows' arguments together.
-fn merge_rows(known: &mut Argument, other: &Argument) {
+pub fn merge_rows(known: &mut Argument, other: &Argument) {
     let (ArgumentRole::Rows(own), ArgumentRole::Rows(more)) = (&mut known.role, &other.role) else {
         return;
     };

@@ -9,11 +9,12 @@ use super::collections::members;
 use super::implied::{implied_arguments, key_names};
 use super::names::{NameOf, check_name};
 use super::step_arguments::{check_arguments, step_arguments};
-use crate::check::typing::{Scope, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::limits::ATOMIC_STEPS_MAX;
 use crate::model::{
-    Allow, Argument, ArgumentRole, Collection, Expression, Pattern, Step, StepAction, Target, Verb,
+    Allow, Argument, ArgumentRole, Expression, Pattern, Step, StepAction, Target, Type, Verb,
 };
 use crate::parse::{PatternTree, StepTree};
 use crate::source::Span;
@@ -29,11 +30,17 @@ pub(super) struct Draft<'t> {
 }
 
 impl Draft<'_> {
-    fn collection(&self) -> Option<&Arc<Collection>> {
-        match &self.action {
-            StepAction::Run(pattern) => pattern.target.as_ref().map(|target| &target.collection),
-            StepAction::Check { target, .. } => Some(&target.collection),
-        }
+    /// What later steps may use of its row; of several, only what they share.
+    pub(super) fn row(&self) -> Option<Vec<(String, Type)>> {
+        let (collection, many) = match &self.action {
+            StepAction::Run(pattern) => {
+                (&pattern.target.as_ref()?.collection, pattern.many.is_some())
+            }
+            StepAction::Check { target, .. } => (&target.collection, false),
+        };
+        let shared = |name: &str| collection.key.group_segments().any(|s| s.name == name);
+        let all = members(collection).into_iter();
+        Some(all.filter(|(name, _)| !many || shared(name)).collect())
     }
 }
 
@@ -295,8 +302,13 @@ impl Resolver<'_> {
 
     fn argument_twice(&mut self, draft: &Draft<'_>, name: &str) {
         let message = format!("`{name}` is an argument of two steps, and may mean two things");
+        let problem = Diagnostic::new(&codes::ARGUMENT_TWICE, draft.written.span, message);
+        let problem = match name {
+            "amount" => problem.fix("fix how much is added: `bind = { amount = \"1\" }`"),
+            _ => problem,
+        };
         self.report(
-            Diagnostic::new(&codes::ARGUMENT_TWICE, draft.written.span, message)
+            problem
                 .fix(format!("bind it here to the other one: `bind = {{ {name} = \"${name}\" }}`"))
                 .fix(format!(
                     "or to one of its own: `bind = {{ {name} = \"${}_{name}\" }}`",
@@ -323,7 +335,7 @@ impl Resolver<'_> {
             let kept = self.problems.len();
             let bind = self.bindings(&draft.written.bind, &mut possible, &draft.filled, &scope);
             self.retype(kept, &draft, &scope);
-            scope.steps.extend(draft.collection().map(|c| (draft.name.clone(), members(c))));
+            scope.steps.extend(draft.row().map(|row| (draft.name.clone(), row)));
             steps.push(Step {
                 name: draft.name,
                 action: draft.action,

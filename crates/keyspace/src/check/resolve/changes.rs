@@ -2,7 +2,8 @@
 
 use super::Resolver;
 use super::collections::members;
-use crate::check::typing::{Scope, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{Assignment, Collection, Target, Type, Verb};
 use crate::parse::PatternTree;
@@ -59,7 +60,10 @@ impl Resolver<'_> {
         }
         let Some(verb) = written.verbs.first() else { return };
         let changes = set.count() + written.compute.len();
-        if matches!(verb.verb, Verb::Update | Verb::Take) && changes == 0 {
+        // One of a wrong kind has been reported.
+        let tried = written.keys.iter().any(|key| key.value == "compute")
+            || written.keys.iter().any(|key| key.value == "set") && written.set.is_none();
+        if matches!(verb.verb, Verb::Update | Verb::Take) && changes == 0 && !tried {
             let message = format!("this `{}` changes nothing", verb.verb);
             self.report(
                 Diagnostic::new(&codes::BAD_SET, verb.span, message)

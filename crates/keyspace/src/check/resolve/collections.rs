@@ -1,16 +1,17 @@
 //! Collections and histories: contents, owners, lives, buckets and indexes.
 
+use super::buckets::bucket;
 use super::histories::{history, history_rows};
 use super::indexes::index_key;
 use super::keys::{check_default, is_caller_type, own_key};
 use super::names::{NameOf, check_name};
-use crate::check::typing::{Scope, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{
-    BodyType, Bucket, Collection, Content, DefaultValue, Expect, Field, Index, Key, Owner, Ttl,
-    Type,
+    BodyType, Collection, Content, DefaultValue, Expect, Field, Index, Key, Owner, Ttl, Type,
 };
-use crate::parse::{BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, parse_duration};
+use crate::parse::{CollectionTree, ExpectTree, FieldTree, IndexTree, parse_duration};
 use crate::source::Spanned;
 use std::sync::Arc;
 
@@ -258,45 +259,6 @@ fn owner(
         return None;
     }
     Some(Owner { name: written.value.clone(), is_field, span: written.span })
-}
-
-fn bucket(
-    written: Option<&BucketTree>,
-    key: &Key,
-    problems: &mut Vec<Diagnostic>,
-) -> Option<Bucket> {
-    let written = written?;
-    let by = &written.by;
-    let mut rest = key.rest_segments();
-    match rest.find(|segment| segment.name == by.value) {
-        Some(segment) if segment.segment_type.is_time() => {
-            Some(Bucket { by: by.value.clone(), every: written.every.value, span: written.span })
-        }
-        Some(segment) => {
-            let message =
-                format!("`{}` is `{}`, which holds no time", by.value, segment.segment_type);
-            problems.push(
-                Diagnostic::new(&codes::BAD_BUCKET, by.span, message)
-                    .fix("cut by a timeuuid, ulid, timestamp or date"),
-            );
-            None
-        }
-        None => {
-            let times: Vec<&str> = key
-                .rest_segments()
-                .filter(|segment| segment.segment_type.is_time())
-                .map(|segment| segment.name.as_str())
-                .collect();
-            let message = format!("`{}` is no segment after the bar", by.value);
-            let problem = Diagnostic::new(&codes::BAD_BUCKET, by.span, message)
-                .also(key.span, "the key that is cut");
-            problems.push(match times.first() {
-                Some(time) => problem.replace("cut by", by.span, *time),
-                None => problem.fix("put a time after the bar: `| {message_id: timeuuid = new}`"),
-            });
-            None
-        }
-    }
 }
 
 fn expect(written: &ExpectTree) -> Expect {

@@ -3,7 +3,8 @@
 
 use super::keys::finish_key;
 use super::names::{NameOf, check_name};
-use crate::check::typing::{Scope, Typed, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::{Typed, Typer};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Expression, ExpressionKind, Function, Key, Part, Segment, Type};
 use crate::parse::{IndexTree, TemplatePart, TemplateSegment};

@@ -8,6 +8,7 @@
 mod allow;
 mod arguments;
 mod atomic;
+mod buckets;
 mod changes;
 mod collections;
 mod histories;
@@ -22,6 +23,7 @@ mod step_arguments;
 mod targets;
 
 pub use collections::members;
+pub use proposal::{listing_index, ordered_index};
 
 use crate::diagnostic::Diagnostic;
 use crate::model::{Collection, Deferred, Keyspace, Pattern, Reasons};

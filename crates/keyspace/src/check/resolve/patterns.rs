@@ -5,7 +5,8 @@ use super::allow::filled_by_caller;
 use super::arguments::{Call, argument, argument_types, find, imply, without};
 use super::collections::members;
 use super::names::{NameOf, check_name};
-use crate::check::typing::{Scope, Typer};
+use crate::check::scope::Scope;
+use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes, listed};
 use crate::model::{
     Argument, ArgumentRole, Assignment, Collection, DefaultValue, Expression, ExpressionKind,
@@ -105,6 +106,7 @@ impl Resolver<'_> {
         if !self.fits_verb(verb.verb, verb.span, &target) {
             return None;
         }
+        self.check_existing(written, &target);
         self.check_many(written, &target, verb.verb);
         if goes_with("set", verb.verb) || goes_with("compute", verb.verb) {
             self.check_set(written, &target);
@@ -155,6 +157,23 @@ impl Resolver<'_> {
                 .effect("every row of a call would be the same row")
                 .fix("put what the rows share before a bar: `user:{user_id: text} | {id: text}`")
                 .fix("or leave `many` out, and call the pattern for each row"),
+        );
+    }
+
+    /// Reports an answer for a row that can never be there.
+    fn check_existing(&mut self, written: &PatternTree, target: &Target) {
+        let made = |segment: &&Segment| matches!(segment.default, Some(DefaultValue::New(_)));
+        let (Some(existing), Some(segment)) =
+            (&written.existing, target.collection.key.segments().find(made))
+        else {
+            return;
+        };
+        let message = format!("`{}` is new each time, so that no row is ever there", segment.name);
+        self.report(
+            Diagnostic::new(&codes::DOES_NOT_GO_WITH, existing.span, message)
+                .also(segment.span, "made by each insert")
+                .fix(format!("let the call give it: leave `= new` out of `{}`", segment.name))
+                .fix("or leave `existing` out"),
         );
     }
 
@@ -211,7 +230,16 @@ impl Resolver<'_> {
             let declared_type = declared.field_type.value.clone();
             let required = !declared_type.is_optional();
             let name = &declared.name.value;
-            arguments.push(argument(name, declared_type, required, ArgumentRole::Declared));
+            let declared = argument(name, declared_type, required, ArgumentRole::Declared);
+            // Of a write of many rows, each row has its own.
+            let rows = arguments.iter_mut().find_map(|own| match &mut own.role {
+                ArgumentRole::Rows(each) if written.many.is_some() => Some(each),
+                _ => None,
+            });
+            match rows {
+                Some(each) => each.push(declared),
+                None => arguments.push(declared),
+            }
         }
     }
 

@@ -22,6 +22,20 @@ pub fn listing_index(
     format!("index.{index} = {{ key = \"{group}{rest}\", expect = {{ rows_per_group = 1_000 }} }}")
 }
 
+/// The same, named after its order too, where the collection itself has another.
+pub fn ordered_index(
+    collection: &Collection,
+    by: &[&str],
+    order: &str,
+    separator: char,
+) -> (String, String) {
+    let plain = listing_index(collection, by, Some(order), separator);
+    let field = order.split(' ').next().unwrap_or(order);
+    let old = format!("{}_by_{}", collection.name.value, by.join("_and_"));
+    let new = format!("{}_by_{field}", collection.name.value);
+    (new.clone(), plain.replace(&old, &new))
+}
+
 /// An index through which one value leads to one row.
 pub fn unique_index(collection: &Collection, field: &str, separator: char) -> String {
     let index = format!("{}_by_{field}", collection.name.value);

@@ -1,8 +1,8 @@
 //! What a call can give the steps of an `atomic`.
 
 use super::allow::filled_by_caller;
-use super::arguments::{Call, find, without};
-use crate::model::{Allow, Argument, Pattern, Target, Verb};
+use super::arguments::{Call, find, merge_rows, without};
+use crate::model::{Allow, Argument, ArgumentRole, Pattern, Target, Verb};
 use std::sync::Arc;
 
 /// What a call can give a step, under the batch's `allow` if the step has none of its own.
@@ -24,7 +24,12 @@ pub(super) fn step_arguments(
     };
     let own: Vec<String> = pattern.bind.iter().map(|bind| bind.name.value.clone()).collect();
     let mut possible = without(call.arguments(), &own);
-    // Declared arguments, and those that only its own bindings name.
+    // Declared arguments, and those that only its own bindings name; of rows, those of each row.
+    for rows in pattern.arguments.iter().filter(|a| matches!(a.role, ArgumentRole::Rows(_))) {
+        if let Some(known) = possible.iter_mut().find(|known| known.name == rows.name) {
+            merge_rows(known, rows);
+        }
+    }
     let further = pattern.arguments.iter().filter(|a| find(&possible, &a.name).is_none());
     let further: Vec<Argument> = further.filter(|a| !filled.contains(&a.name)).cloned().collect();
     possible.extend(further);

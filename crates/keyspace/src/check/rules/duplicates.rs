@@ -15,7 +15,8 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         (true, _) => Some((
             "collections",
             "[collection.notes]\nkey = \"note:{note_id: uuid = new}\"\n\
-             fields = { text = \"text\" }\n\n[pattern.get_note]\nget = \"notes\"",
+             fields = { text = \"text\" }\n\n[pattern.add_note]\ninsert = \"notes\"\n\
+             allow = \"user\"\n\n[pattern.get_note]\nget = \"notes\"",
         )),
         (false, true) => Some(("patterns", "[pattern.get_note]\nget = \"notes\"")),
         (false, false) => None,

@@ -78,8 +78,10 @@ fn bucket_or_expect(problem: Diagnostic, key: &Key) -> Diagnostic {
     problem.paste(format!("{or}say that it stays small"), "expect = { rows_per_group = 1_000 }")
 }
 
+/// The time by which the group can be cut: it comes first after the bar, or slices would not
+/// follow each other as the rows do.
 fn time_segment(key: &Key) -> Option<&Segment> {
-    key.rest_segments().find(|segment| segment.segment_type.is_time())
+    key.rest_segments().next().filter(|segment| segment.segment_type.is_time())
 }
 
 fn unbounded(facts: &Facts<'_>, key: KeyOf<'_>) -> Diagnostic {

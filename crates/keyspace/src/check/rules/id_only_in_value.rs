@@ -1,6 +1,7 @@
 //! KW120: an id of another collection, kept only in values, leads nowhere.
 
 use super::Facts;
+use crate::check::resolve::listing_index;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Collection, Type};
 use std::collections::HashMap;
@@ -24,12 +25,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             };
             let own = &collection.name.value;
             let message = format!("`{name}` is a key of `{other}`, and here only a value");
-            let separator = keyspace.separator;
-            let id = collection.key.segments().last().map_or("id", |s| s.name.as_str());
-            let index = format!(
-                "index.{own}_by_{name} = \
-                 {{ key = \"{own}_by_{name}{separator}{{{name}}} | {{{id}}}\" }}"
-            );
+            let index = listing_index(collection, &[name.as_str()], None, keyspace.separator);
             problems.push(
                 Diagnostic::new(&codes::ID_ONLY_IN_VALUE, field.span, message)
                     .effect(format!("rows of `{own}` could never be found from their `{name}`"))

@@ -22,8 +22,10 @@ mod owner_missing;
 mod public;
 mod refusals;
 mod same_as_key;
+mod same_row;
 mod short_life;
 mod shown_alike;
+mod similar_arguments;
 mod steps;
 mod stores;
 mod take;
@@ -54,7 +56,7 @@ pub struct Facts<'a> {
 
 /// Asks every rule.
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 30] = [
+    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 32] = [
         bound::check,
         cache::check,
         case_of_unique::check,
@@ -74,8 +76,10 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         public::check,
         refusals::check,
         same_as_key::check,
+        same_row::check,
         short_life::check,
         shown_alike::check,
+        similar_arguments::check,
         steps::check,
         stores::check,
         take::check,

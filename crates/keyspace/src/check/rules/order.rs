@@ -1,6 +1,7 @@
 //! KW502: an order that is asserted is one the key gives.
 
 use super::Facts;
+use crate::check::resolve::ordered_index;
 use crate::diagnostic::{Diagnostic, codes, listed, nearest};
 use crate::model::{Collection, ExpressionKind, Key, Order, Pattern, Segment, Type};
 
@@ -102,20 +103,27 @@ fn other_order(
     let name = &collection.name.value;
     let given_name = given.map_or("nothing", |segment| segment.name.as_str());
     let message = format!("this key gives the order of `{given_name}`, not of `{}`", order.by);
-    let separator = facts.keyspace.separator;
-    let fixed = if pattern.by.is_empty() { "all".to_string() } else { pattern.by.join("_and_") };
-    let group: Vec<String> = pattern.by.iter().map(|name| format!("{{{name}}}")).collect();
-    let mut parts = vec![format!("{name}_by_{fixed}")];
-    parts.extend(group);
-    let parts = parts.join(&separator.to_string());
     let direction = if order.descending { " desc" } else { "" };
-    let index = format!(
-        "index.{name}_by_{} = {{ key = \"{parts} | {{{}{direction}}}\" }}",
-        order.by, order.by
-    );
-    Diagnostic::new(&codes::ORDER_NOT_GIVEN, order.span, message)
+    let sorted = format!("{}{direction}", order.by);
+    let by: Vec<&str> = pattern.by.iter().map(String::as_str).collect();
+    let (index, lines) = ordered_index(collection, &by, &sorted, facts.keyspace.separator);
+    let problem = Diagnostic::new(&codes::ORDER_NOT_GIVEN, order.span, message)
         .also(given.map_or(key.span, |segment| segment.span), "rows come in this order")
-        .effect("sorting would mean reading the whole group first, which Keyway never does")
-        .paste(format!("declare an index in [collection.{name}] that has it"), index)
-        .fix(format!("or put `{}` first after the bar of the key", order.by))
+        .effect("sorting would mean reading the whole group first, which Keyway never does");
+    // The order is there, below segments that a call could give.
+    let before: Vec<&str> = key
+        .segments()
+        .map(|segment| segment.name.as_str())
+        .take_while(|segment| *segment != order.by)
+        .collect();
+    let problem = match key.segment(&order.by) {
+        Some(_) => problem.paste(
+            format!("let a call give {}", listed(before.iter().copied())),
+            format!("by = {before:?}"),
+        ),
+        None => problem,
+    };
+    problem
+        .paste(format!("declare an index in [collection.{name}] that has it"), lines)
+        .fix(format!("and ask that: `list = \"{name}.{index}\"`"))
 }

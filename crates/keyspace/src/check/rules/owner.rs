@@ -40,7 +40,12 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
                 .also(owner.span, format!("declared as the {what}"))
                 .effect("a range over one group would hold the rows of several callers")
                 .fix(format!("put it there: `{word}{separator}{segment}{separator}{name} | …`"))
-                .fix(format!("or make `{}` a field: it is then checked on every use", owner.name)),
+                .fix(format!("or make `{}` a field: it is then checked on every use", owner.name))
+                .fix(format!(
+                    "or leave `{what}` out, and let patterns bind it: \
+                     `bind = {{ {} = \"caller\" }}`",
+                    owner.name
+                )),
         );
         // The owner's place depends on the tenant's.
         return;
@@ -64,8 +69,8 @@ fn past_the_owner(pattern: &Pattern, problems: &mut Vec<Diagnostic>) {
     problems.push(
         Diagnostic::new(&codes::INDEX_WITHOUT_OWNER, target.span, message)
             .also(target.key().span, format!("its group does not begin with `{}`", owner.name))
-            .paste("say who may see them", "allow = \"user\"")
-            .fix(format!("or use a key whose group begins with `{{{}}}`", owner.name)),
+            .fix(format!("use a key whose group begins with `{{{}}}`", owner.name))
+            .paste("or, if others may see them, say who", "allow = \"user\""),
     );
 }
 
