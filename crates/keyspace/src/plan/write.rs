@@ -94,26 +94,34 @@ fn too_many_writes(effects: &[Effect]) -> Option<Refusal> {
     Some(Refusal { code: 111, reason, fixes: vec![fewer, split] })
 }
 
-/// A logged batch that would be refused as a rule, not only at the limits.
-fn too_many_bytes(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
+/// The most bytes of one batch.
+fn batch_bytes_max(store: StoreKind, effects: &[Effect]) -> u64 {
     let plain = effects.iter().all(|effect| effect.mode.is_unconditional());
-    let statements = statements(effects);
-    if !store.is_cql() || !plain || statements < 2 {
-        return None;
+    match store.is_cql() && plain && statements(effects) > 1 {
+        true => limits::CASSANDRA_BATCH_BYTES_MAX,
+        false => limits::BATCH_BYTES_MAX,
     }
-    let bytes = effects.iter().fold(Bounds::default(), written).bytes_written_usual;
-    if bytes <= limits::CASSANDRA_BATCH_BYTES_MAX {
-        return None;
-    }
-    let reason = format!(
-        "a usual call writes {} KiB in one batch; servers refuse batches over {} KiB",
-        bytes >> 10,
-        limits::CASSANDRA_BATCH_BYTES_MAX >> 10,
-    );
-    let fixes = vec![
-        "lower `many`".to_string(),
-        "keep large content in a collection of its own, without indexes".to_string(),
-    ];
+}
+
+/// A batch that would be refused as a rule, not only at the limits.
+fn too_many_bytes(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
+    let usual = |effect: &Effect| written(Bounds::default(), effect).bytes_written_usual;
+    let bytes = effects.iter().map(usual).fold(0, u64::saturating_add);
+    let (most, limit) = match batch_bytes_max(store, effects) {
+        // What no store takes is said once for all of them.
+        _ if bytes > limits::BATCH_BYTES_MAX => (limits::BATCH_BYTES_MAX, "a batch holds at most"),
+        most if bytes > most => (most, "servers refuse batches over"),
+        _ => return None,
+    };
+    let reason =
+        format!("a usual call writes {} KiB in one batch; {limit} {} KiB", bytes >> 10, most >> 10);
+    let largest = effects.iter().max_by_key(|effect| usual(effect))?;
+    let others = bytes.saturating_sub(usual(largest));
+    let row = usual(largest) / largest.rows.max(1);
+    let fitting = most.saturating_sub(others) / row.max(1);
+    let fewer = (largest.rows > 1 && fitting > 0).then(|| format!("lower `many` to {fitting}"));
+    let apart = "keep large content in a collection of its own, without indexes".to_string();
+    let fixes = fewer.into_iter().chain([apart]).collect();
     Some(Refusal { code: 111, reason, fixes })
 }
 
@@ -212,13 +220,8 @@ impl Work<'_> {
     /// Rows without versions: nothing can be lost to another writer.
     fn plain(&self) -> Answer {
         let bounds = self.rows(|_| false).trips(self.read_rounds + 1);
-        let statements = statements(self.effects);
         if self.store.is_cql() {
-            let cap = if statements > 1 {
-                limits::CASSANDRA_BATCH_BYTES_MAX
-            } else {
-                limits::BATCH_BYTES_MAX
-            };
+            let cap = batch_bytes_max(self.store, self.effects);
             let directory = u64::from(self.is_sliced());
             return Answer::Native(bounds.capped_at(cap).trips(directory));
         }
