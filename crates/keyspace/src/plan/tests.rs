@@ -1,6 +1,8 @@
 //! What patterns cost, in numbers. The columns are those of `StoreKind::ALL`:
 //! memory, engine, files, sqlite, postgres, redis, redis-cluster, cassandra, scylla, indexeddb.
 
+mod apart;
+
 use super::{Answer, Bounds, Plan, explain, order_given, plan, plans};
 use crate::diagnostic::Severity;
 use crate::model::{Bucket, Expect, Keyspace, Mode, Pattern, StepAction, StoreKind, Verb, limits};
@@ -310,6 +312,31 @@ fn a_batch_has_a_largest_size() {
 }
 
 #[test]
+fn a_usual_batch_fits_in_bytes() {
+    let pages = |many: u64| {
+        format!(
+            r#"
+            [collection.pages]
+            key = "site:{{site_id: text}}:pages | {{page_id: ulid = new}}"
+            fields = {{ text = "text" }}
+            expect = {{ rows_per_group = 1_000, row_bytes = 10_000 }}
+
+            [pattern.import]
+            insert = "pages"
+            many = {many}
+            "#
+        )
+    };
+    let plan = plan_of_refused(&[&pages(500)]);
+    for (store, answer) in plan.answers() {
+        let refusal = answer.refusal().unwrap_or_else(|| panic!("{store}"));
+        assert_eq!(refusal.code, 111);
+        assert_eq!(refusal.fixes[0], "lower `many` to 209", "{store}");
+    }
+    assert!(plan_of(&[&pages(209)]).answers().all(|(_, answer)| answer.bounds().is_some()));
+}
+
+#[test]
 fn an_atomic_needs_one_group_where_commits_reach_no_further() {
     let services = r#"
         [collection.service]
@@ -346,6 +373,46 @@ fn an_atomic_needs_one_group_where_commits_reach_no_further() {
         "share a group, with the bar where they begin to differ: \
          `service:{service_id: text} | published` as the key of `published`"
     );
+}
+
+#[test]
+fn words_show_bindings_directions_and_rows_left_out() {
+    let tasks = r#"
+        [collection.tasks]
+        key = "user:{user_id: text}:tasks | {task_id: ulid desc = new}"
+        fields = { due = "date?", state = "open|done", tags = "[text]", with = "text?" }
+        owner = "user_id"
+        expect = { rows_per_group = 1_000 }
+        index.due = { key = "user:{user_id}:due | {due}", when = "state = 'open'" }
+        index.tagged = { key = "user:{user_id}:tag:{each(tags, with)} | {task_id}" }
+
+        [pattern.list_due]
+        list = "tasks.due"
+        page = 10
+        allow = "owner"
+
+        [pattern.list_tagged]
+        list = "tasks.tagged"
+        page = 10
+        allow = "owner"
+
+        [pattern.add_task]
+        insert = "tasks"
+        allow = "owner"
+    "#;
+    let keyspace = keyspace(&[tasks]);
+    let words = |name: &str| {
+        let plan = plan(&keyspace, keyspace.pattern(name).unwrap());
+        explain::text(&keyspace, &plan, Some(StoreKind::Memory))
+    };
+    let due = words("list_due");
+    assert!(due.contains("user:{user_id = caller}:due | {due}:{task_id desc}"), "{due}");
+    let rows = "only rows where state = 'open' have one; rows whose `due` is null have no entry";
+    assert!(due.contains(rows), "{due}");
+    let tagged = words("list_tagged");
+    assert!(tagged.contains("rows whose `tags` is empty and whose `with` is null"), "{tagged}");
+    let add = words("add_task");
+    assert!(add.contains("user:{user_id = caller}:tasks | {task_id desc = new}"), "{add}");
 }
 
 #[test]
