@@ -2,10 +2,11 @@
 
 use crate::{apps, command, keyway, keyway_with};
 
-/// Two errors and a warning or more, far apart.
+/// Two errors, apart.
 const BAD: &str = "[keyspace]\nname = \"shop\"\n\n\
     [collection.users]\nkey = \"user:{user_id: string}\"\nvalue = \"jsn\"\n\n\
-    [pattern.get_user]\nget = \"users\"\n";
+    [pattern.get_user]\nget = \"users\"\n\n\
+    [pattern.put_user]\nput = \"users\"\nallow = \"role:admin\"\n";
 
 #[test]
 fn the_applications_pass_without_a_warning() {

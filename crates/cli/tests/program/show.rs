@@ -106,7 +106,7 @@ fn the_schema_is_one_json_object() {
 #[test]
 fn problems_of_a_file_go_to_standard_error() {
     let bad = "[keyspace]\nname = \"shop\"\n[collection.a]\nkey = \"a:{id: string}\"\n\
-        [pattern.get_a]\nget = \"a\"\n";
+        [pattern.get_a]\nget = \"a\"\n[pattern.put_a]\nput = \"a\"\nallow = \"user\"\n";
     for arguments in [&["explain", "-"][..], &["layout", "-"], &["doc", "-"]] {
         let ran = keyway_with(arguments, bad, &[]);
         assert_eq!(ran.status, 1, "{arguments:?}");

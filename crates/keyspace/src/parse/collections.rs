@@ -21,9 +21,13 @@ pub fn read_collection(
 ) -> Option<CollectionTree> {
     let table = context.table(&known::COLLECTION, item)?;
     let mut collection = read_shared(context, &table, name, false);
-    let before = context.problems.len();
-    collection.fields = table.item("fields").map(|item| read_types(context, item));
-    collection.fields_unread = context.problems.len() > before;
+    if let Some(item) = table.item("fields") {
+        let fields = read_types(context, item);
+        // A misspelt type is read as the one that was meant; what cannot be is missing.
+        let DeValue::Table(written) = item.get_ref() else { return None };
+        collection.fields_unread = fields.len() < written.len();
+        collection.fields = Some(fields);
+    }
     let values: &[&str] = &["json", "text", "bytes", "counter", "window"];
     collection.value = table.word(context, "value", values);
     collection.limit = table.integer(context, "limit", 1_000_000_000);
