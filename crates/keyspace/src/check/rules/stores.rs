@@ -2,9 +2,10 @@
 //!
 //! What a store refuses is in `refusals`, which asks the plans.
 
-use super::Facts;
+use super::{Facts, KeyOf};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{Content, StoreKind, Ttl, Type};
+use crate::layout::redis::is_read_whole;
+use crate::model::{Collection, Content, Expect, Index, StoreKind, Ttl, Type};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     if facts.meant_for(&[StoreKind::Cassandra, StoreKind::Scylla]) {
@@ -32,13 +33,27 @@ fn random_uuids(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Whether Redis would keep a group as a Set if it were said to be small.
+fn could_be_set(facts: &Facts<'_>, key: KeyOf<'_>) -> bool {
+    let expect = Expect { rows_per_group: Some(1), ..*key.expect() };
+    match key.index {
+        Some(index) => {
+            let small = Index { expect, ..index.as_ref().clone() };
+            is_read_whole(facts.keyspace, key.collection, Some(&small))
+        }
+        None => {
+            let small = Collection { expect, ..key.collection.as_ref().clone() };
+            small.content == Content::Keys && is_read_whole(facts.keyspace, &small, None)
+        }
+    }
+}
+
 fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for key in facts.keys() {
-        let members = match key.index {
-            Some(index) => !index.unique && index.keep.is_empty(),
-            None => key.collection.content == Content::Keys && !key.key().is_whole_group(),
-        };
-        if !members || key.expect().rows_per_group.is_some() || key.bucket().is_some() {
+        if !could_be_set(facts, key)
+            || key.expect().rows_per_group.is_some()
+            || key.bucket().is_some()
+        {
             continue;
         }
         // Without an end, a group has been reported as one that may grow.
