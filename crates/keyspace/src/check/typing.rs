@@ -69,8 +69,11 @@ impl Typer<'_> {
             let message = format!("{what} is `{target}`, and this may be null");
             self.problems.push(
                 Diagnostic::new(&codes::TYPE_MISMATCH, expression.span, message)
+                    .effect("a call that leaves it out would be an error")
                     .fix("use a field or argument that is always there")
-                    .fix(format!("or make {what} optional: `{target}?`")),
+                    .fix(format!(
+                        "or declare one: `arguments = {{ … = \"{target}\" }}`, and bind both to it"
+                    )),
             );
             return;
         }

@@ -205,8 +205,10 @@ pub struct Argument {
 pub enum ArgumentRole {
     /// Fixes a key segment.
     Key,
-    /// Gives a field.
+    /// Gives a field; what a call leaves out is filled by its default, or null.
     Field,
+    /// Changes a field; what a call leaves out stays as it is.
+    Change,
     /// Gives the value of a value collection.
     Value,
     /// Gives the body.

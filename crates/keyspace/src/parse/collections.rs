@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::known;
 use super::strings::SourceString;
-use super::table::{Context, Item, Table, grouped};
+use super::table::{A_LENGTH_OF_TIME, Context, Item, Table, grouped};
 use super::template::{Template, TemplateKind, read_file_name, read_template};
 use super::tree::{BucketTree, CollectionTree, ExpectTree, FieldTree, IndexTree, KeepTree};
 use super::types::{read_default, read_type};
@@ -34,7 +34,13 @@ pub fn read_collection(
     collection.per = table.duration(context, "per");
     collection.body = table.word(context, "body", &["bytes", "text"]);
     collection.immutable = table.boolean(context, "immutable");
-    collection.ttl = table.string(context, "ttl");
+    collection.ttl = match table.item("ttl") {
+        Some(item) if !matches!(item.get_ref(), DeValue::String(_)) => {
+            context.wrong_kind("`ttl`", A_LENGTH_OF_TIME, item);
+            None
+        }
+        _ => table.string(context, "ttl"),
+    };
     collection.cache = table.boolean(context, "cache");
     collection.bucket = read_bucket(context, &table);
     collection.file = read_file(context, &table, "file");

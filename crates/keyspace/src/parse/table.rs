@@ -18,6 +18,9 @@ pub struct Context<'a> {
     pub problems: Vec<Diagnostic>,
 }
 
+/// What `ttl`, `per` and `every` are.
+pub const A_LENGTH_OF_TIME: &str = "a length of time in quotes, such as `\"30d\"`";
+
 /// A TOML value and its place.
 pub type Item<'a> = toml::Spanned<DeValue<'a>>;
 
@@ -281,6 +284,11 @@ impl<'a> Table<'a> {
 
     /// A length of time, in milliseconds.
     pub fn duration(&self, context: &mut Context<'_>, name: &str) -> Option<Spanned<u64>> {
+        let item = self.item(name)?;
+        if !matches!(item.get_ref(), DeValue::String(_)) {
+            context.wrong_kind(&format!("`{name}`"), A_LENGTH_OF_TIME, item);
+            return None;
+        }
         let source = self.string(context, name)?;
         let span = source.content();
         match parse_duration(&source.text) {

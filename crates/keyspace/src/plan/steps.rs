@@ -138,10 +138,12 @@ impl Builder<'_> {
     /// Owners and tenants that are fields are compared with the caller.
     fn owned(&self, pattern: &Pattern, steps: &mut Vec<Step>) {
         let Some(target) = &pattern.target else { return };
-        if pattern.verb == Verb::Insert || matches!(pattern.allow, Allow::Role(_)) {
+        // A step has its owner from the batch.
+        let allow = if pattern.allow == Allow::Step { &self.pattern.allow } else { &pattern.allow };
+        if pattern.verb == Verb::Insert || matches!(allow, Allow::Role(_)) {
             return;
         }
-        let read_by_others = pattern.verb.is_read() && pattern.allow != Allow::Owner;
+        let read_by_others = pattern.verb.is_read() && *allow != Allow::Owner;
         let collection = &target.collection;
         let owner = collection.owner.as_ref().filter(|_| !read_by_others);
         for field in owner.into_iter().chain(&collection.tenant).filter(|owner| owner.is_field) {

@@ -222,7 +222,7 @@ fn a_take_from_a_set_reads_all_of_it() {
             r#"
             [pattern.take_service]
             take = "services.by_status"
-            if = "service_id <= {last}"
+            if = "service_id <= {last} and name != 'taken'"
             compute = {{ name = "'taken'" }}
             "#
         );

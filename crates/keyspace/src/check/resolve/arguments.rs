@@ -194,7 +194,7 @@ impl Call<'_> {
 }
 
 fn optional_field(field: &Field) -> Argument {
-    argument(&field.name, field.field_type.clone(), false, ArgumentRole::Field)
+    argument(&field.name, field.field_type.clone(), false, ArgumentRole::Change)
 }
 
 fn body(collection: &Collection, required: bool) -> Option<Argument> {
@@ -245,7 +245,7 @@ pub fn argument(name: &str, argument_type: Type, required: bool, role: ArgumentR
 pub fn argument_types(arguments: &[Argument]) -> Vec<(String, Type)> {
     let mut types = Vec::new();
     for argument in arguments {
-        let is_optional = !argument.required && argument.role == ArgumentRole::Field;
+        let is_optional = argument.role == ArgumentRole::Change;
         let given = argument.argument_type.clone();
         let given = if is_optional && !given.is_optional() {
             Type::Optional(Box::new(given))

@@ -62,7 +62,7 @@ impl Resolver<'_> {
         self.check_step_names(&drafts);
         let mut arguments = self.shared_arguments(&drafts);
         self.declare(written, &mut arguments);
-        implied_arguments(&drafts, &mut arguments);
+        self.imply(&drafts, &mut arguments);
         let filled: Vec<String> = drafts.iter().flat_map(|draft| draft.filled.clone()).collect();
         let bind = self.bindings(&written.bind, &mut arguments, &filled, &Scope::default());
         let steps = self.steps(drafts, &arguments);
@@ -289,6 +289,17 @@ impl Resolver<'_> {
         shared
     }
 
+    /// Adds the arguments that only bindings name.
+    fn imply(&mut self, drafts: &[Draft<'_>], arguments: &mut Vec<Argument>) {
+        for (name, span) in implied_arguments(drafts, arguments) {
+            let message = format!("`{name}` is a list of rows here, and one value elsewhere");
+            self.report(
+                Diagnostic::new(&codes::ARGUMENT_TWICE, span, message)
+                    .fix(format!("give the list a name of its own: `rows = \"${name}_rows\"`")),
+            );
+        }
+    }
+
     fn unbound_window(&mut self, draft: &Draft<'_>, name: &str) {
         let message = format!("the `{name}` of this window is bound to nothing");
         self.report(
@@ -304,16 +315,17 @@ impl Resolver<'_> {
         let message = format!("`{name}` is an argument of two steps, and may mean two things");
         let problem = Diagnostic::new(&codes::ARGUMENT_TWICE, draft.written.span, message);
         let problem = match name {
-            "amount" => problem.fix("fix how much is added: `bind = { amount = \"1\" }`"),
+            "amount" => problem.fix(format!("fix how much is added: {}", draft.bound(name, "1"))),
             _ => problem,
         };
+        let own = format!("${}_{name}", draft.name);
         self.report(
             problem
-                .fix(format!("bind it here to the other one: `bind = {{ {name} = \"${name}\" }}`"))
                 .fix(format!(
-                    "or to one of its own: `bind = {{ {name} = \"${}_{name}\" }}`",
-                    draft.name
-                )),
+                    "bind it to the other one: {}",
+                    draft.bound(name, &format!("${name}"))
+                ))
+                .fix(format!("or to one of its own: {}", draft.bound(name, &own))),
         );
     }
 

@@ -172,6 +172,7 @@ impl Resolver<'_> {
                     format!("to {verb} all of them, declare an index in [collection.{name}]"),
                     index,
                 )
+                .fix(format!("and ask that: `list = \"{name}.all_{name}\"`"))
                 .fix("or put what they share in front: `owner:{owner_id: text}:… | {id: …}`"),
         );
     }

@@ -75,16 +75,17 @@ fn asked_again(pattern: &Pattern, step: &Step) -> Option<Diagnostic> {
         let name = &made.name;
         let message =
             format!("`{}` makes `{name}`, and this step asks the caller for it", maker.name);
+        let run = &own.name.value;
+        let bound =
+            |value: String| format!("`{{ run = \"{run}\", bind = {{ {name} = \"{value}\" }} }}`");
         return Some(
             Diagnostic::new(&codes::MADE_AND_ASKED, step.span, message)
                 .also(maker.span, "made here")
                 .fix(format!(
-                    "use the one that is made: `bind = {{ {name} = \"{}.{name}\" }}`",
-                    maker.name
+                    "use the one that is made: {}",
+                    bound(format!("{}.{name}", maker.name))
                 ))
-                .fix(format!(
-                    "or say that it is another: `bind = {{ {name} = \"$other_{name}\" }}`"
-                )),
+                .fix(format!("or say that it is another: {}", bound(format!("$other_{name}")))),
         );
     }
     None

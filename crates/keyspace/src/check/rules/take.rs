@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{BinaryOperator, Expression, ExpressionKind, Type, Verb};
+use crate::model::{BinaryOperator, Expression, ExpressionKind, Pattern, Target, Type, Verb};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for pattern in facts.keyspace.patterns.iter().filter(|pattern| pattern.verb == Verb::Take) {
@@ -17,6 +17,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
             .as_ref()
             .is_some_and(|condition| members.iter().any(|name| bounds(condition, name)));
         if bounded {
+            problems.extend(stays(pattern, target));
             continue;
         }
         let name = &open.name;
@@ -38,6 +39,27 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
                 .fix("or sort the index by what the condition asks"),
         );
     }
+}
+
+/// A row that its own taking leaves where it was: the next caller would take it too.
+fn stays(pattern: &Pattern, target: &Target) -> Option<Diagnostic> {
+    let index = target.index.as_ref()?;
+    let sources = index.key.segments().filter_map(|segment| segment.source.as_ref());
+    let judged = sources.chain(&index.when).chain(&pattern.condition);
+    let watched: Vec<&str> = judged.flat_map(|expression| expression.members()).collect();
+    let moves = |name: &str| watched.contains(&name);
+    if pattern.compute.iter().any(|change| moves(&change.name.value)) {
+        return None;
+    }
+    let message = "what it changes leaves the row where it is, to be taken again at once";
+    let span = pattern.compute.first().map_or(pattern.verb_span, |change| change.name.span);
+    Some(
+        Diagnostic::new(&codes::TAKE_UNBOUNDED, span, message)
+            .also(index.key.span, "the index it looks in")
+            .effect("every caller would get the same row")
+            .fix("move it in time: `compute = { due_at = \"now + 5m\" }`, for a lease")
+            .fix("or out of the index: change what its `when` asks"),
+    )
 }
 
 /// Whether a condition holds only within a range of `name`.

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::Verb;
+use crate::model::{DefaultValue, Verb};
 use crate::parse::AllowTree;
 use std::collections::{HashMap, HashSet};
 
@@ -96,6 +96,13 @@ fn never_written(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         let verb = match () {
             () if collection.is_counted() => "add",
             () if collection.history.is_some() => "append",
+            () if collection
+                .key
+                .segments()
+                .any(|segment| matches!(segment.default, Some(DefaultValue::New(_)))) =>
+            {
+                "insert"
+            }
             () => "put",
         };
         if written.get(name.value.as_str()) == Some(&false) {
