@@ -207,7 +207,7 @@ fn extra_fields_are_there_only_where_they_are_needed() {
     };
     let shapes = read("shapes");
     assert_eq!(fields(&shapes, "events"), [""; 0]);
-    assert_eq!(fields(&shapes, "flags"), ["~v"], "a Hash of nulls alone would not exist");
+    assert_eq!(fields(&shapes, "flags"), ["~r"], "a Hash of nulls alone would not exist");
     assert_eq!(fields(&shapes, "people"), ["~v"]);
     assert_eq!(fields(&read("spreadapi"), "token"), ["~v", "~x"]);
 }

@@ -32,6 +32,7 @@ use super::remarks::{column_lines, comment_lines, quoted_text};
 use super::tables::{Column, Names, Table};
 use super::words::Dialect;
 use crate::model::{Keyspace, Type};
+pub use shared::shares_table;
 use std::fmt;
 
 const DIALECT: Dialect = Dialect::Cql;

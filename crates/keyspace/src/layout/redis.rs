@@ -25,7 +25,9 @@ use std::fmt;
 use std::ops::Range;
 
 pub use command::slice_text;
-pub use decide::{extra_fields, has_entries, is_container, is_read_whole, member_parts};
+pub use decide::{
+    extra_fields, has_entries, has_order, is_container, is_read_whole, member_parts, row_helpers,
+};
 pub use print::print;
 
 /// Names the keyspace a database belongs to; another keyspace is refused.
@@ -40,6 +42,8 @@ pub const GRACE_MILLISECONDS: u64 = 3_600_000;
 pub const VERSION: &str = "~v";
 /// The field of a Hash, and the beginning of a sorted set's name, with instants of expiry.
 pub const EXPIRY: &str = "~x";
+/// The field that keeps the Hash of a record without a version, whose other fields may all be null.
+pub const ROW: &str = "~r";
 /// The name of the part that stands for a time slice.
 pub const SLICE: &str = "slice";
 /// Begins the name of the directory of time slices.

@@ -28,7 +28,7 @@ pub(super) fn shares(keyspace: &Keyspace) -> Vec<Vec<&Arc<Collection>>> {
     for collection in &keyspace.collections {
         let beside = shares
             .iter_mut()
-            .find(|share| share.first().is_some_and(|first| have_one_table(first, collection)));
+            .find(|share| share.first().is_some_and(|first| shares_table(first, collection)));
         match beside {
             Some(share) => share.push(collection),
             None => shares.push(vec![collection]),
@@ -37,23 +37,11 @@ pub(super) fn shares(keyspace: &Keyspace) -> Vec<Vec<&Arc<Collection>>> {
     shares
 }
 
-fn have_one_table(one: &Collection, other: &Collection) -> bool {
+/// Whether rows of two collections are in one table, by the rule at the head of this file.
+pub fn shares_table(one: &Collection, other: &Collection) -> bool {
     let stands_alone = |c: &Collection| c.bucket.is_some() || c.history.is_some();
-    if stands_alone(one) || stands_alone(other) {
-        return false;
-    }
-    let (left, right) = (one.key.group(), other.key.group());
-    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-}
-
-fn same(left: &Part, right: &Part) -> bool {
-    match (left, right) {
-        (Part::Literal(left), Part::Literal(right)) => left == right,
-        (Part::Segment(left), Part::Segment(right)) => {
-            left.name == right.name && left.segment_type == right.segment_type
-        }
-        _ => false,
-    }
+    one.name.value == other.name.value
+        || one.key.shares_group_with(&other.key) && !stands_alone(one) && !stands_alone(other)
 }
 
 /// The table of several collections.

@@ -3,7 +3,7 @@
 use super::super::example;
 use super::super::sheet::Sheet;
 use super::super::uses;
-use super::name::{Case, escape};
+use super::name::{Case, NAME_BYTES_KEPT, NAME_BYTES_MAX, escape};
 use super::{Holds, OWN_DIRECTORY, TreeFile, files};
 use crate::key::Value;
 use crate::model::{BodyType, Collection, FilePart, Keyspace, Part, StoreKind};
@@ -37,10 +37,16 @@ fn legend(sheet: &mut Sheet) {
         "Names keep A-Z a-z 0-9 _ - and inner dots; other bytes are %xx, and an empty name is %.",
         "Also escaped: a dot at either end, the dot of a final .json or .value, and the first",
         "letter of device names (con, nul, com1 …). Where a disk takes A for a, A is written ^a.",
-        "Names over 180 bytes are cut to 120, then ~ and a hash; the whole key is kept in .keyway.",
     ] {
         sheet.line(0, line);
     }
+    sheet.line(
+        0,
+        &format!(
+            "Names over {NAME_BYTES_MAX} bytes are cut to {NAME_BYTES_KEPT}, then ~ and a hash; \
+             the whole key is kept in {OWN_DIRECTORY}."
+        ),
+    );
 }
 
 fn print_file(sheet: &mut Sheet, keyspace: &Keyspace, collection: &Collection, file: &TreeFile) {

@@ -6,8 +6,8 @@
 use super::super::{body_name, example, sortable, uses};
 use super::print::Page;
 use super::{
-    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, RedisType, Role, SLICE, SliceForm,
-    extra_fields, member_parts,
+    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, ROW, RedisType, Role, SLICE,
+    SliceForm, extra_fields, member_parts,
 };
 use crate::key::{Value, encode};
 use crate::layout::engine::segment_shape;
@@ -94,6 +94,7 @@ impl Page<'_> {
         for extra in extra_fields(self.keyspace, collection) {
             let value = match extra {
                 EXPIRY => ends(collection).instant().to_string(),
+                ROW => "1".to_string(),
                 _ => example::VERSION.to_string(),
             };
             let _ = write!(text, " {extra} {value}");

@@ -6,7 +6,7 @@
 
 use super::super::{Serves, sortable, uses};
 use super::{
-    Container, EXPIRY, Expires, MemberForm, ORDER, RedisType, Role, SLICE, SLICES, SliceForm,
+    Container, EXPIRY, Expires, MemberForm, ORDER, ROW, RedisType, Role, SLICE, SLICES, SliceForm,
     VERSION,
 };
 use crate::model::limits::REDIS_SET_ROWS_MAX;
@@ -22,13 +22,16 @@ pub fn has_entries(keyspace: &Keyspace, collection: &Collection) -> bool {
 
 /// The extra fields of a record's Hash.
 pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'static str> {
-    let fields = collection.fields();
     // Redis has no empty Hash, so a record that may be all nulls needs a field of some kind.
-    let may_be_empty =
-        collection.body.is_none() && fields.iter().all(|f| f.field_type.is_optional());
-    let versioned = keyspace.mode(collection) == Mode::Conditional || may_be_empty;
+    let may_be_empty = match &collection.content {
+        Content::Fields(fields) => {
+            collection.body.is_none() && fields.iter().all(|f| f.field_type.is_optional())
+        }
+        _ => false,
+    };
+    let versioned = keyspace.mode(collection) == Mode::Conditional;
     let expiring = collection.ttl.is_some() && has_entries(keyspace, collection);
-    [(versioned, VERSION), (expiring, EXPIRY)]
+    [(versioned, VERSION), (may_be_empty && !versioned, ROW), (expiring, EXPIRY)]
         .into_iter()
         .filter_map(|(wanted, name)| wanted.then_some(name))
         .collect()
@@ -41,7 +44,7 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
     let alone = key.is_whole_group();
     let ends = collection.ttl.is_some();
     let whole = is_read_whole(keyspace, collection, None);
-    let listed = uses::is_listed(keyspace, &serves) && !alone;
+    let ordered = has_order(keyspace, collection, None);
     let bucket = collection.bucket.as_ref();
     let make = Make { keyspace, key, serves: &serves, bucket };
     let (role, redis_type) = match &collection.content {
@@ -60,12 +63,12 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
         _ => {
             let expires = row_expires(keyspace, collection);
             found.push(Container { expires, ..make.row(role, redis_type) });
-            if listed {
+            if ordered {
                 make.group(Role::Order, RedisType::SortedSet, found);
             }
         }
     }
-    if role == Role::Counters && listed && !whole {
+    if role == Role::Counters && ordered {
         found.push(make.named(ORDER, Role::Order, RedisType::SortedSet));
     }
     if keyspace.mode(collection) == Mode::Conditional && role != Role::Record {
@@ -102,7 +105,7 @@ pub(super) fn of_index(
     if index.unique || alone {
         let redis_type = if kept { RedisType::Hash } else { RedisType::String };
         found.push(Container { expires, ..make.row(Role::Claim, redis_type) });
-        if !alone && uses::is_listed(keyspace, &serves) {
+        if has_order(keyspace, collection, Some(index)) {
             make.group(Role::Order, RedisType::SortedSet, found);
         }
         return;
@@ -115,6 +118,32 @@ pub(super) fn of_index(
     let whole = is_read_whole(keyspace, collection, Some(index));
     let redis_type = if whole { RedisType::Set } else { RedisType::SortedSet };
     make.group(Role::Entries, redis_type, found);
+}
+
+/// Whether a group, or the entries of an index that are keys of their own, has an order beside it.
+pub fn has_order(keyspace: &Keyspace, collection: &Collection, index: Option<&Index>) -> bool {
+    let is_listed = || uses::is_listed(keyspace, &Serves::new(collection, index));
+    match index {
+        Some(index) if index.key.is_whole_group() => false,
+        Some(index) if index.unique => is_listed(),
+        Some(index) => !index.keep.is_empty(),
+        None if collection.key.is_whole_group() => false,
+        // A sorted set of bare keys is its own order; a Hash of counters has none.
+        None if is_container(collection) => {
+            collection.content == Content::Counter
+                && is_listed()
+                && !is_read_whole(keyspace, collection, None)
+        }
+        None => is_listed(),
+    }
+}
+
+/// The helpers that know of every row of a collection: its order, its version, its end.
+pub fn row_helpers(keyspace: &Keyspace, collection: &Collection) -> u64 {
+    let mut found = Vec::new();
+    of_rows(keyspace, collection, &mut found);
+    let of_each_row = |role: Role| role.is_helper() && role != Role::Slices;
+    found.iter().filter(|container| of_each_row(container.role)).count() as u64
 }
 
 /// Whether a group, or the entries of an index, is one Set or one Hash without an order beside it:

@@ -3,8 +3,8 @@
 use super::super::sheet::Sheet;
 use super::super::uses;
 use super::{
-    CALL, Container, EXPIRY, MARKER, MemberForm, RedisType, Role, containers, extra_fields,
-    member_parts,
+    CALL, CALL_MILLISECONDS, Container, EXPIRY, MARKER, MemberForm, ROW, RedisType, Role,
+    containers, extra_fields, member_parts,
 };
 use crate::model::{Collection, Content, Index, Keyspace, Part, Segment, StoreKind};
 
@@ -30,7 +30,11 @@ pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
     let place = if page.cluster { format!("{{<place>}}{separator}") } else { String::new() };
     let id = if page.cluster { "<id>" } else { "{id}" };
     sheet.line(1, &format!("{:<11} {CALL}{separator}{place}{id}", RedisType::String));
-    sheet.line(2, "a call that was done, remembered for 10 minutes so that it is done once");
+    let minutes = CALL_MILLISECONDS / 60_000;
+    sheet.line(
+        2,
+        &format!("a call that was done, remembered for {minutes} minutes so that it is done once"),
+    );
     sheet.finish()
 }
 
@@ -44,13 +48,18 @@ impl Page<'_> {
     fn legend(&self, sheet: &mut Sheet) {
         let escaped = format!("`{}`, `%`, `{{`, `}}`", self.keyspace.separator);
         sheet.line(0, &format!("In names {escaped} and control bytes of a value are written %xx."));
-        let ends =
-            |c: &std::sync::Arc<Collection>| extra_fields(self.keyspace, c).contains(&EXPIRY);
-        let ending = self.keyspace.collections.iter().any(ends);
+        let has = |field: &str| {
+            let mut collections = self.keyspace.collections.iter();
+            collections.any(|c| extra_fields(self.keyspace, c).contains(&field))
+        };
         for (wanted, line) in [
             (true, "In Hashes null is absent, times are RFC 3339, lists JSON, bytes base64url."),
             (true, "~v is a row's version. Sorted sets have scores of 0 and sort as the key does."),
-            (ending, "~x is when a row with entries ends, in ms; Redis drops it an hour later."),
+            (has(ROW), "~r keeps a record whose fields are all null: Redis has no empty Hash."),
+            (
+                has(EXPIRY),
+                "~x is when a row with entries ends, in ms; Redis drops it an hour later.",
+            ),
             (
                 self.cluster,
                 "A place stands in braces, the hash tag, and has one slot; <…> is a value.",
