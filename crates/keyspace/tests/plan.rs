@@ -1,13 +1,17 @@
 //! Plans of the five applications: every printed form is kept in `golden/plan`, and every bound
-//! must make sense whatever the file. `KEYWAY_BLESS=1` rewrites what is expected.
+//! must make sense, here and for the keyspaces of `golden/layout`. `KEYWAY_BLESS=1` rewrites what
+//! is expected.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use keyspace::model::{Keyspace, StoreKind, Verb, limits};
-use keyspace::plan::{self, Answer, Plan, explain};
+use keyspace::model::{Keyspace, StepAction, StoreKind, Verb, limits};
+use keyspace::plan::{self, Answer, Plan, Step, explain};
 use std::path::{Path, PathBuf};
 
 const APPS: [&str; 5] = ["chat", "documents", "keri", "scaffold", "spreadapi"];
+
+/// Keyspaces kept beside their layouts, for what the applications do not have.
+const OURS: [&str; 3] = ["ledger", "shapes", "types"];
 
 /// Patterns shown in words: one of each kind of answer.
 const IN_WORDS: [(&str, &str); 9] = [
@@ -27,7 +31,12 @@ fn root() -> PathBuf {
 }
 
 fn read(app: &str) -> Keyspace {
-    let text = std::fs::read_to_string(root().join(format!("apps/{app}/keyspace.toml"))).unwrap();
+    let directory = match OURS.contains(&app) {
+        true => "crates/keyspace/tests/golden/layout",
+        false => "apps",
+    };
+    let path = root().join(format!("{directory}/{app}/keyspace.toml"));
+    let text = std::fs::read_to_string(path).unwrap();
     let reading = keyspace::read(&text);
     let messages: Vec<String> = reading.diagnostics.iter().map(|d| format!("{d:?}")).collect();
     reading.keyspace.unwrap_or_else(|| panic!("{app}: {}", messages.join("\n")))
@@ -92,14 +101,79 @@ fn no_line_is_too_wide() {
 
 #[test]
 fn every_bound_makes_sense() {
-    for app in APPS {
+    for app in APPS.into_iter().chain(OURS) {
         for plan in plan::plans(&read(app)) {
             assert!(!plan.steps.is_empty(), "{app} {}", plan.pattern.name.value);
+            judges_what_was_read(app, &plan);
             for (store, answer) in plan.answers() {
-                sensible(&format!("{app} {} {store}", plan.pattern.name.value), &plan, answer);
+                let what = format!("{app} {} {store}", plan.pattern.name.value);
+                sensible(&what, &plan, answer);
+                fits(&what, store, &plan, answer);
             }
         }
     }
+}
+
+/// Whether a step that reads waits for what was read before it; none if it reads nothing.
+fn waits(step: &Step) -> Option<bool> {
+    match step {
+        Step::Admit { .. } | Step::Point { .. } | Step::Range { .. } | Step::Cover { .. } => {
+            Some(false)
+        }
+        Step::Fetch { .. } => Some(true),
+        _ => None,
+    }
+}
+
+/// An owner or a tenant is compared only with a row that a step before has read, or an entry that
+/// holds it.
+fn judges_what_was_read(app: &str, plan: &Plan) {
+    for (number, step) in plan.steps.iter().enumerate() {
+        let Step::Judge { condition } = step else { continue };
+        let Some(field) = condition.strip_suffix(" is the caller's") else { continue };
+        let what = format!("{app} {}: {field}", plan.pattern.name.value);
+        let before = &plan.steps[..number];
+        let ran = plan.pattern.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Run(run) => run.target.as_ref(),
+            StepAction::Check { .. } => None,
+        });
+        let mut targets = plan.pattern.target.iter().chain(ran).filter(|target| {
+            let owners = [&target.collection.owner, &target.collection.tenant];
+            owners.into_iter().flatten().any(|owner| owner.is_field && owner.name == field)
+        });
+        assert!(
+            targets.any(|target| before.iter().any(|step| match step {
+                // An entry need not hold the field; a row does.
+                Step::Point { target: read, .. } | Step::Range { target: read, .. } => {
+                    let index = target.index.as_ref().filter(|_| read.contains('.'));
+                    let holds = index.is_none_or(|index| {
+                        index.key.segment(field).is_some()
+                            || index.keep.iter().any(|kept| kept.value == field)
+                    });
+                    read.split('.').next() == Some(&target.collection.name.value) && holds
+                }
+                Step::Fetch { collection, .. } => *collection == target.collection.name.value,
+                _ => false,
+            })),
+            "{what} is judged before it is read: {:?}",
+            plan.steps
+        );
+    }
+}
+
+/// What is written is held to the batches that write it, and every wait is counted.
+fn fits(what: &str, store: StoreKind, plan: &Plan, answer: &Answer) {
+    let Some(bounds) = answer.bounds() else { return };
+    let writes = |step: &&Step| matches!(step, Step::Commit { .. } | Step::Remove { .. });
+    let batches = plan.steps.iter().filter(writes).count() as u64;
+    let cap = match store.is_cql() && plan.pattern.many.is_some() && bounds.transactions == 0 {
+        true => limits::CASSANDRA_BATCH_BYTES_MAX,
+        false => limits::BATCH_BYTES_MAX,
+    };
+    assert!(bounds.bytes_written <= batches * cap, "{what}: {bounds:?}");
+    let reads: Vec<bool> = plan.steps.iter().filter_map(waits).collect();
+    let waits = reads.iter().filter(|waits| **waits).count() + usize::from(!reads.is_empty());
+    assert!(bounds.round_trips >= waits as u64, "{what}: {waits} waits, {bounds:?}");
 }
 
 fn sensible(what: &str, plan: &Plan, answer: &Answer) {

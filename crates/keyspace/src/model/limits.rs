@@ -40,6 +40,13 @@ pub const TAKE_CANDIDATES_MAX: u64 = 16;
 /// Cells of one `near` cover: 5 km over geohashes of 5 characters touch 16 at the equator and 100
 /// at 85° of latitude.
 pub const NEAR_CELLS_MAX: u64 = 128;
+/// Entries one `near` may read: cells times what one is expected to hold. All of them are measured
+/// before the first row is answered, and a million take a second and some 100 MB.
+pub const NEAR_ROWS_MAX: u64 = 1_000_000;
+/// Columns of one key on PostgreSQL, whose indexes hold no more (`INDEX_MAX_KEYS`).
+pub const POSTGRES_KEY_COLUMNS_MAX: usize = 32;
+/// The longest life of a row on Cassandra, in milliseconds: 20 years of 365 days.
+pub const CASSANDRA_TTL_MILLISECONDS_MAX: u64 = 630_720_000_000;
 /// Steps of one `atomic`.
 pub const ATOMIC_STEPS_MAX: usize = 16;
 /// Bytes of one keyspace file.

@@ -9,6 +9,7 @@
 
 use super::bound::{BoundGroup, BoundPart, bound_to, is_of_rows};
 use super::bounds::Refusal;
+use crate::layout::cql::shares_table;
 use crate::model::{
     Atomicity, Collection, Expression, ExpressionKind, Key, Keyspace, Part, Pattern, Segment, Step,
     StepAction, StoreKind, Verb,
@@ -23,7 +24,7 @@ pub(super) fn across(
     let together = |group: &BoundGroup, other: &BoundGroup| match store {
         StoreKind::RedisCluster => group.place() == other.place(),
         // A conditional batch names one partition of one table.
-        _ => group.parts == other.parts && share_table(&group.collection, &other.collection),
+        _ => group.parts == other.parts && shares_table(&group.collection, &other.collection),
     };
     let (first, others) = groups.split_first()?;
     let other = others.iter().find(|other| !together(first, other))?;
@@ -43,12 +44,6 @@ pub(super) fn across(
         )
     });
     Some(Refusal { code: 101, reason, fixes: vec![nearer, whole_stores(keyspace)] })
-}
-
-fn share_table(one: &Collection, other: &Collection) -> bool {
-    let alone = |collection: &Collection| collection.history.is_some();
-    one.name.value == other.name.value
-        || one.key.shares_group_with(&other.key) && !alone(one) && !alone(other)
 }
 
 /// The stores to keep to: those of the file whose commits reach everywhere, or the usual ones.

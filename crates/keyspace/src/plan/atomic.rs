@@ -13,11 +13,11 @@ use super::bound::{Binding, groups_of_atomic};
 use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::effect::Effect;
 use super::read::whole_price;
-use super::shape::{entry_size, is_sliced, key_size, record_size, too_large};
+use super::shape::{cannot_hold, entry_size, is_sliced, key_size, record_size};
 use super::write;
 use crate::layout::redis::is_read_whole;
 use crate::model::{
-    Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, Verb, limits,
+    Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, limits,
 };
 
 /// What one step of an `atomic` touches.
@@ -36,7 +36,7 @@ pub(super) fn effects<'a>(keyspace: &Keyspace, atomic: &'a Pattern) -> Vec<StepE
     let mut effects = Vec::new();
     for (number, step) in atomic.steps.iter().enumerate() {
         let Some(effect) = effect(keyspace, step) else { continue };
-        let level = level_before(step, &known) + reads(step, &effect);
+        let level = level_before(step, &known) + write::read_rounds(&effect);
         known.push((&step.name, level));
         let binding = Binding::of_step(atomic, number, step);
         effects.push(StepEffect { effect, binding, level });
@@ -44,18 +44,9 @@ pub(super) fn effects<'a>(keyspace: &Keyspace, atomic: &'a Pattern) -> Vec<StepE
     effects
 }
 
-fn reads(step: &Step, effect: &Effect) -> u64 {
-    let takes = matches!(&step.action, StepAction::Run(run) if run.verb == Verb::Take);
-    write::read_rounds(effect) + u64::from(takes)
-}
-
 fn effect(keyspace: &Keyspace, step: &Step) -> Option<Effect> {
     match &step.action {
         StepAction::Check { target, .. } => Some(Effect::of_check(keyspace, target)),
-        StepAction::Run(pattern) if pattern.verb.is_read() => {
-            let looked_at = Effect::of_check(keyspace, pattern.target.as_ref()?);
-            Some(Effect { rows: pattern.many.unwrap_or(1), ..looked_at })
-        }
         StepAction::Run(pattern) => Effect::of(keyspace, pattern),
     }
 }
@@ -98,13 +89,7 @@ pub(super) fn atomic(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -
         }
     }
     let rounds = levels.into_iter().max().unwrap_or(0);
-    let answer = write::answer(keyspace, store, &effects, rounds);
-    let takes = pattern.steps.iter().filter_map(|step| match &step.action {
-        StepAction::Run(run) if run.verb == Verb::Take => run.target.as_ref(),
-        _ => None,
-    });
-    // The wait for the candidates is part of the levels.
-    takes.fold(answer, |answer, target| candidates(keyspace, store, target, answer))
+    write::answer(keyspace, store, &effects, rounds)
 }
 
 /// One change of one row, or of many in one group.
@@ -179,7 +164,7 @@ pub(super) fn take(
     let Some(mut effect) = Effect::of(keyspace, pattern) else {
         return Answer::Native(Bounds::default());
     };
-    if let Some(refusal) = too_large(store, &target.collection, target.index.as_deref()) {
+    if let Some(refusal) = cannot_hold(store, &target.collection, target.index.as_deref()) {
         return Answer::Refused(refusal);
     }
     // The candidates are read with their versions, before the commit and apart from it.

@@ -77,6 +77,21 @@ impl Grid {
         }
     }
 
+    /// The finest grid of the same kind that needs at most so many cells, if finer than this one.
+    pub fn finer(self, radius: f64, cells_max: u64) -> Option<Grid> {
+        let finest = match self {
+            Grid::Geohash(_) => Grid::Geohash(12),
+            Grid::Cell(_) => Grid::Cell(30),
+        };
+        let finest = finest.coarser(radius, cells_max)?;
+        let is_finer = match (self, finest) {
+            (Grid::Geohash(own), Grid::Geohash(found)) => found > own,
+            (Grid::Cell(own), Grid::Cell(found)) => found > own,
+            _ => false,
+        };
+        is_finer.then_some(finest)
+    }
+
     /// The largest radius, in whole steps of a round number of metres, that needs so few cells.
     pub fn radius_max(self, below: f64, cells_max: u64) -> Option<f64> {
         let mut radius = if below.is_finite() { below } else { EARTH_RADIUS };

@@ -5,10 +5,10 @@
 
 use super::bounds::{Answer, Bounds, Count};
 use super::read;
-use super::shape::{helper_rows, key_size, record_size, too_large};
-use super::step::grouped;
+use super::shape::{cannot_hold, helper_rows, key_size, record_size};
 use super::write::commit_trips;
 use crate::model::{Keyspace, Pattern, StoreKind, Target, Verb, limits};
+use crate::parse::grouped;
 
 /// Rows read and removed by one call of `compact` or `collect`.
 pub(super) const ROWS_PER_CALL: u64 = limits::PAGE_ROWS_MAX;
@@ -23,7 +23,7 @@ pub(super) fn answer(
     target: &Target,
 ) -> Answer {
     let collection = &target.collection;
-    if let Some(refusal) = too_large(store, collection, None) {
+    if let Some(refusal) = cannot_hold(store, collection, None) {
         return Answer::Refused(refusal);
     }
     let helpers = helper_rows(keyspace, store, collection, true);
@@ -42,14 +42,18 @@ pub(super) fn answer(
     let price = |what: &str| {
         format!("{what} in a batch of their own, up to {} a call", grouped(ROWS_PER_CALL))
     };
+    // Each of its batches is held to the limit of one.
+    let one = |bounds: Bounds| bounds.capped_at(limits::BATCH_BYTES_MAX);
+    let two = |bounds: Bounds| bounds.capped_at(2 * limits::BATCH_BYTES_MAX);
     match pattern.verb {
         Verb::Load => read::list(keyspace, store, pattern, target),
-        Verb::Compact => {
-            Answer::Assisted { price: price("covered rows are removed"), bounds: remove(add(look)) }
-        }
+        Verb::Compact => Answer::Assisted {
+            price: price("covered rows are removed"),
+            bounds: two(remove(add(look))),
+        },
         Verb::Collect => {
-            Answer::Assisted { price: price("rows are removed"), bounds: remove(look) }
+            Answer::Assisted { price: price("rows are removed"), bounds: one(remove(look)) }
         }
-        _ => Answer::Native(add(Bounds::default())),
+        _ => Answer::Native(one(add(Bounds::default()))),
     }
 }

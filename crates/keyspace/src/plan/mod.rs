@@ -17,6 +17,7 @@ mod cover;
 mod effect;
 pub mod explain;
 mod history;
+mod near;
 mod place;
 mod read;
 mod shape;
@@ -97,7 +98,7 @@ fn answer(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
         (None, _) => Answer::Native(Bounds::default()),
         (Some(target), Verb::Get) => read::get(keyspace, store, pattern, target),
         (Some(target), Verb::List) => read::list(keyspace, store, pattern, target),
-        (Some(target), Verb::Near) => read::near(keyspace, store, pattern, target),
+        (Some(target), Verb::Near) => near::Around { keyspace, store, pattern, target }.answer(),
         (Some(target), Verb::Take) => atomic::take(keyspace, store, pattern, target),
         (Some(target), verb) if verb.is_history() => {
             history::answer(keyspace, store, pattern, target)

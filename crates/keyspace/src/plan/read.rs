@@ -3,20 +3,17 @@
 //! ```text
 //! get    point ─▶ fetch, where an entry does not hold all that is asked for
 //! list   directory of slices ─▶ range, again while rows fall out ─▶ fetch
-//! near   the cells of a circle ─▶ fetch ─▶ measure and sort
 //! ```
 
-use super::bounds::{Answer, Bounds, Count, Refusal, Size};
-use super::cover::Grid;
+use super::bounds::{Answer, Bounds, Count, Size};
 use super::shape::{
-    entry_size, has_entry_order_on_redis, has_order_on_redis, hides_owner, is_apart, is_sliced,
-    key_size, leaves_dead, record_size, too_large,
+    cannot_hold, entry_size, hides_owner, is_apart, is_sliced, key_size, leaves_dead, record_size,
 };
-use super::step::{counted, grouped};
-use crate::layout::redis::is_read_whole;
+use crate::layout::redis::{has_order, is_read_whole};
 use crate::model::{
     Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, limits,
 };
+use crate::parse::grouped;
 
 /// Whether records must be read after the entries of an index.
 pub(super) fn fetches(
@@ -32,6 +29,11 @@ pub(super) fn fetches(
     verified || !pattern.is_covered()
 }
 
+/// Rows of one answer at most.
+pub(super) fn page_of(pattern: &Pattern) -> u64 {
+    pattern.page.unwrap_or(limits::PAGE_ROWS_MAX)
+}
+
 /// One row, or many, by whole keys.
 pub(super) fn get(
     keyspace: &Keyspace,
@@ -42,17 +44,17 @@ pub(super) fn get(
     let collection = &target.collection;
     let rows = Count::exactly(pattern.many.unwrap_or(1));
     let Some(index) = &target.index else {
-        let large = too_large(store, collection, None);
+        let large = cannot_hold(store, collection, None);
         let bounds = Bounds::default().trips(1).read(rows, record_size(collection));
         return large.map_or(Answer::Native(bounds), Answer::Refused);
     };
-    let large = too_large(store, collection, Some(index));
-    if let Some(refusal) = large.or_else(|| too_large(store, collection, None)) {
+    let large = cannot_hold(store, collection, Some(index));
+    if let Some(refusal) = large.or_else(|| cannot_hold(store, collection, None)) {
         return Answer::Refused(refusal);
     }
     let bounds = Bounds::default().trips(1).read(rows, entry_size(collection, index));
-    let second =
-        fetches(keyspace, store, pattern, collection, index) || hides_owner(collection, index);
+    let second = fetches(keyspace, store, pattern, collection, index)
+        || hides_owner(pattern, collection, index);
     Answer::Native(match second {
         true => bounds.trips(1).read(rows, record_size(collection)),
         false => bounds,
@@ -66,7 +68,7 @@ pub(super) fn list(
     pattern: &Pattern,
     target: &Target,
 ) -> Answer {
-    let page = pattern.page.unwrap_or(limits::PAGE_ROWS_MAX);
+    let page = page_of(pattern);
     let listing = Listing { keyspace, store, pattern, target, page };
     listing.answer()
 }
@@ -89,7 +91,7 @@ impl Listing<'_> {
     }
 
     fn answer(&self) -> Answer {
-        let large = too_large(self.store, self.collection(), self.index());
+        let large = cannot_hold(self.store, self.collection(), self.index());
         if let Some(refusal) = large {
             return Answer::Refused(refusal);
         }
@@ -145,11 +147,7 @@ impl Listing<'_> {
 
     /// Whether what is ranged over is an order kept beside the rows or entries, on Redis.
     fn is_ordered_apart(&self) -> bool {
-        self.store.is_redis()
-            && match self.index() {
-                Some(index) => has_entry_order_on_redis(index),
-                None => has_order_on_redis(self.keyspace, self.collection()),
-            }
+        self.store.is_redis() && has_order(self.keyspace, self.collection(), self.index())
     }
 
     /// What one row of the range weighs.
@@ -200,89 +198,4 @@ pub(super) fn whole_price(collection: &Collection, index: Option<&Index>) -> Str
     let kind = if counters { "Hash" } else { "Set" };
     let most = grouped(limits::REDIS_SET_ROWS_MAX);
     format!("the whole {kind}, up to {most} members, is read and sorted")
-}
-
-/// The circle of a `near`: the most cells, the usual number, and the rows of one.
-pub(super) struct Circle {
-    /// Cells at most, anywhere.
-    pub cells: u64,
-    cells_usual: u64,
-    /// Rows of one cell at most.
-    pub cell_rows: u64,
-}
-
-impl Circle {
-    pub(super) fn of(pattern: &Pattern, index: &Index) -> Circle {
-        let radius = pattern.radius_max.unwrap_or(0.0);
-        let grid = Grid::of(&index.key);
-        Circle {
-            cells: grid.map_or(1, |grid| grid.cells_max(radius)),
-            cells_usual: grid.map_or(1, |grid| grid.cells_usual(radius)),
-            cell_rows: index.expect.rows_per_group.unwrap_or(limits::PAGE_ROWS_MAX),
-        }
-    }
-}
-
-/// Rows around a point, nearest first.
-pub(super) fn near(
-    keyspace: &Keyspace,
-    store: StoreKind,
-    pattern: &Pattern,
-    target: &Target,
-) -> Answer {
-    let collection = &target.collection;
-    let Some(index) = &target.index else { return Answer::Native(Bounds::default()) };
-    let circle = Circle::of(pattern, index);
-    if circle.cells > limits::NEAR_CELLS_MAX {
-        return Answer::Refused(too_wide(pattern, index, circle.cells));
-    }
-    let large = too_large(store, collection, Some(index));
-    if let Some(refusal) = large.or_else(|| too_large(store, collection, None)) {
-        return Answer::Refused(refusal);
-    }
-    let whole = store.is_redis() && is_read_whole(keyspace, collection, Some(index));
-    let (cell_rows, trips) = match whole {
-        true => (limits::REDIS_SET_ROWS_MAX, 1),
-        false => (circle.cell_rows, circle.cell_rows.div_ceil(limits::PAGE_ROWS_MAX).max(1)),
-    };
-    let usual = circle.cells_usual.saturating_mul(circle.cell_rows);
-    let rows = Count::new(usual, circle.cells.saturating_mul(cell_rows));
-    let mut bounds = Bounds::default().trips(trips).read(rows, entry_size(collection, index));
-    if fetches(keyspace, store, pattern, collection, index) || !holds_point(index) {
-        let rows = Count::new(usual, circle.cells.saturating_mul(circle.cell_rows));
-        bounds = bounds.trips(1).read(rows, record_size(collection));
-    }
-    let price = format!(
-        "up to {} of up to {} are read, measured and sorted; usually {}",
-        counted(circle.cells, "cell"),
-        counted(cell_rows, "row"),
-        counted(circle.cells_usual, "cell"),
-    );
-    Answer::Assisted { price, bounds }
-}
-
-/// Whether entries keep the coordinates they are computed from.
-fn holds_point(index: &Index) -> bool {
-    let source = index.key.segments().find(|segment| segment.is_geographic());
-    let members = source.and_then(|segment| segment.source.as_ref()).map(|source| source.members());
-    let kept = |name: &&str| index.keep.iter().any(|field| field.value == **name);
-    members.is_some_and(|names| names.iter().all(kept))
-}
-
-fn too_wide(pattern: &Pattern, index: &Index, cells: u64) -> Refusal {
-    let radius = pattern.radius_max.unwrap_or(0.0);
-    let grid = Grid::of(&index.key);
-    let reason = format!(
-        "a circle of {radius} metres may touch {} of `{}`; {} are read at most",
-        counted(cells, "cell"),
-        index.name.value,
-        limits::NEAR_CELLS_MAX,
-    );
-    let coarser = grid.and_then(|grid| grid.coarser(radius, limits::NEAR_CELLS_MAX));
-    let nearer = grid.and_then(|grid| grid.radius_max(radius, limits::NEAR_CELLS_MAX));
-    let fixes = [
-        coarser.map(|grid| format!("index by larger cells: `{}`", grid.text())),
-        nearer.map(|radius| format!("lower `max_radius` to {radius}")),
-    ];
-    Refusal { code: 514, reason, fixes: fixes.into_iter().flatten().collect() }
 }

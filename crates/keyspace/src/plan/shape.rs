@@ -6,10 +6,11 @@
 use super::bounds::{Refusal, Size};
 use super::place::shares_place;
 use super::step::counted;
-use crate::layout::redis::{is_container, is_read_whole};
+use crate::layout::redis::{GRACE_MILLISECONDS, has_order, row_helpers};
+use crate::layout::tables::row_key;
 use crate::model::{
-    Atomicity, Bucket, Collection, Content, Expect, Index, Keyspace, Mode, StoreKind, Ttl, Verb,
-    duration_text, limits,
+    Allow, Atomicity, Bucket, Collection, Expect, ExpressionKind, Index, Keyspace, Owner, Pattern,
+    StoreKind, Ttl, Verb, duration_text, limits,
 };
 
 const DAY: u64 = 86_400_000;
@@ -52,26 +53,6 @@ pub(super) fn is_apart(store: StoreKind, collection: &Collection, index: &Index)
     }
 }
 
-/// Whether a group on Redis has an ordered set of its keys beside the rows.
-pub(super) fn has_order_on_redis(keyspace: &Keyspace, collection: &Collection) -> bool {
-    // A sorted set of bare keys is its own order.
-    let ordered = collection.content == Content::Keys && is_container(collection);
-    let whole = is_read_whole(keyspace, collection, None);
-    if collection.key.is_whole_group() || ordered || whole {
-        return false;
-    }
-    collection.history.is_some()
-        || keyspace.patterns_of(collection).any(|pattern| {
-            matches!(pattern.verb, Verb::List | Verb::Take)
-                && pattern.target.as_ref().is_some_and(|target| target.index.is_none())
-        })
-}
-
-/// Whether an index on Redis has an ordered set beside entries that are keys of their own.
-pub(super) fn has_entry_order_on_redis(index: &Index) -> bool {
-    !index.key.is_whole_group() && (index.unique || !index.keep.is_empty())
-}
-
 /// Helper rows written with each record: the directory where one is added, and order, expiry and
 /// versions that have no place in it.
 pub(super) fn helper_rows(
@@ -81,20 +62,21 @@ pub(super) fn helper_rows(
     adds: bool,
 ) -> u64 {
     let sliced = u64::from(adds && is_sliced(store, collection.bucket.as_ref()));
-    if !store.is_redis() {
-        return sliced;
+    match store.is_redis() {
+        true => sliced + row_helpers(keyspace, collection),
+        false => sliced,
     }
-    let order = has_order_on_redis(keyspace, collection);
-    let expiry = collection.ttl.is_some() && (order || !collection.indexes.is_empty());
-    let in_record = matches!(collection.content, Content::Fields(_));
-    let version = !in_record && keyspace.mode(collection) == Mode::Conditional;
-    sliced + u64::from(order) + u64::from(expiry) + u64::from(version)
 }
 
 /// Helper rows written with each entry that is added, and with each that is removed.
-pub(super) fn helper_entries(store: StoreKind, index: &Index) -> (u64, u64) {
+pub(super) fn helper_entries(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    index: &Index,
+) -> (u64, u64) {
     let sliced = u64::from(is_sliced(store, index.bucket.as_ref()));
-    let order = u64::from(store.is_redis() && has_entry_order_on_redis(index));
+    let order = u64::from(store.is_redis() && has_order(keyspace, collection, Some(index)));
     (sliced + order, order)
 }
 
@@ -106,18 +88,60 @@ pub(super) fn leaves_dead(keyspace: &Keyspace, store: StoreKind, collection: &Co
         && (removed || !collection.indexes.is_empty())
 }
 
-/// Why a store cannot hold what is expected of a collection or of one of its indexes.
-pub(super) fn too_large(
+/// Why a store cannot hold a collection or one of its indexes, if it cannot.
+pub(super) fn cannot_hold(
     store: StoreKind,
     collection: &Collection,
     index: Option<&Index>,
 ) -> Option<Refusal> {
-    if store == StoreKind::Files {
-        return too_many_files(collection);
+    match store {
+        StoreKind::Files => too_many_files(collection),
+        StoreKind::Postgres => too_many_columns(collection, index),
+        _ if store.is_cql() => {
+            lives_too_long(collection).or_else(|| partition_too_large(collection, index))
+        }
+        _ => None,
     }
-    if !store.is_cql() {
+}
+
+fn too_many_columns(collection: &Collection, index: Option<&Index>) -> Option<Refusal> {
+    let (name, columns) = match index {
+        Some(index) => (&index.name.value, index.key.segments().count()),
+        None => (&collection.name.value, row_key(collection).segments().count()),
+    };
+    let most = limits::POSTGRES_KEY_COLUMNS_MAX;
+    if columns <= most {
         return None;
     }
+    let reason = format!("the key of `{name}` has {columns} columns; PostgreSQL takes {most}");
+    let fixes = vec![
+        "name the row by fewer segments, and keep the others as fields".to_string(),
+        "join segments that are always given together in one of `text`".to_string(),
+    ];
+    Some(Refusal { code: 108, reason, fixes })
+}
+
+/// A row with entries stays a while after its end, so that they can be swept.
+fn lives_too_long(collection: &Collection) -> Option<Refusal> {
+    let Some(Ttl::After(length)) = collection.ttl else { return None };
+    let most = limits::CASSANDRA_TTL_MILLISECONDS_MAX - GRACE_MILLISECONDS;
+    if length <= most {
+        return None;
+    }
+    let reason = format!(
+        "rows of `{}` live for {}; servers take no life over {}, and rows stay an hour longer",
+        collection.name.value,
+        duration_text(i64::try_from(length).unwrap_or(i64::MAX)),
+        duration_text(i64::try_from(limits::CASSANDRA_TTL_MILLISECONDS_MAX).unwrap_or(i64::MAX)),
+    );
+    let fixes = vec![
+        format!("let rows end sooner: `ttl = \"{}d\"`", most / DAY),
+        "leave `ttl` out, and delete rows that are no longer wanted".to_string(),
+    ];
+    Some(Refusal { code: 304, reason, fixes })
+}
+
+fn partition_too_large(collection: &Collection, index: Option<&Index>) -> Option<Refusal> {
     let name = index.map_or(&collection.name.value, |index| &index.name.value);
     let (expect, bucket, bytes) = match index {
         Some(index) => {
@@ -189,20 +213,36 @@ fn too_many_files(collection: &Collection) -> Option<Refusal> {
         counted(rows, "record"),
         counted(limits::FILES_RECORDS_MAX, "record"),
     );
-    let fixes = vec![
-        "keep this keyspace on another store: engine, sqlite".to_string(),
-        "let rows end with `ttl`".to_string(),
-    ];
+    let elsewhere = "keep this keyspace on another store: engine, sqlite".to_string();
+    let ended = collection.ttl.is_none().then(|| "let rows end with `ttl`".to_string());
+    let fixes = std::iter::once(elsewhere).chain(ended).collect();
     Some(Refusal { code: 116, reason, fixes })
 }
 
-/// Whether a record must be read although an entry holds all that is asked for: its owner or
-/// tenant is a field the entry lacks.
-pub(super) fn hides_owner(collection: &Collection, index: &Index) -> bool {
-    let owners = [&collection.owner, &collection.tenant];
-    owners.into_iter().flatten().any(|owner| {
-        owner.is_field
-            && index.key.segment(&owner.name).is_none()
-            && !index.keep.iter().any(|field| field.value == owner.name)
-    })
+/// The fields with the owner and the tenant that a call must match. Roles and the public have none
+/// to match, a new row has its own, and a read that is not the owner's looks at the tenant only.
+pub(super) fn owners_judged<'a>(
+    collection: &'a Collection,
+    verb: Verb,
+    allow: &Allow,
+) -> impl Iterator<Item = &'a Owner> {
+    let judged = verb != Verb::Insert && !matches!(allow, Allow::Role(_) | Allow::Public);
+    let owned = judged && (!verb.is_read() || *allow == Allow::Owner);
+    let owner = collection.owner.as_ref().filter(|_| owned);
+    let tenant = collection.tenant.as_ref().filter(|_| judged);
+    owner.into_iter().chain(tenant).filter(|owner| owner.is_field)
+}
+
+/// Whether a record must be read although an entry holds all that is asked for: an owner or tenant
+/// that is judged is a field the entry lacks.
+pub(super) fn hides_owner(pattern: &Pattern, collection: &Collection, index: &Index) -> bool {
+    let is_kept = |name: &str| index.keep.iter().any(|field| field.value == name);
+    let in_key = |name: &str| {
+        index.key.segments().any(|segment| match &segment.source {
+            Some(source) => matches!(&source.kind, ExpressionKind::Member(own) if own == name),
+            None => segment.name == name,
+        })
+    };
+    owners_judged(collection, pattern.verb, &pattern.allow)
+        .any(|owner| !is_kept(&owner.name) && !in_key(&owner.name))
 }

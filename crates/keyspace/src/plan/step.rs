@@ -3,7 +3,8 @@
 //! Steps are values that print themselves and can be compared. What a step costs depends on the
 //! store and is in `Bounds`.
 
-use crate::model::Verb;
+use crate::model::{Verb, limits};
+use crate::parse::grouped;
 use std::fmt;
 
 /// One step of a plan.
@@ -51,7 +52,7 @@ pub enum Step {
         /// Rows of one cell at most; more is an error, for the answer would not be exact.
         cell_rows: u64,
     },
-    /// The records that entries name are read, all at once.
+    /// The records that entries name are read: all at once, or a page's worth at a time.
     Fetch {
         /// The collection.
         collection: String,
@@ -122,19 +123,6 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// `12,345`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -160,7 +148,11 @@ impl fmt::Display for Step {
             ),
             Step::Fetch { collection, key, rows } => {
                 let records = counted(*rows, "record");
-                write!(out, "fetch up to {records} of {collection} ({key}), together")
+                write!(out, "fetch up to {records} of {collection} ({key}), ")?;
+                match *rows > limits::PAGE_ROWS_MAX {
+                    true => write!(out, "{} at a time", grouped(limits::PAGE_ROWS_MAX)),
+                    false => out.write_str("together"),
+                }
             }
             Step::Judge { condition } => write!(out, "go on only if {condition}"),
             Step::Nearest { rows } => {

@@ -4,10 +4,14 @@ use super::atomic;
 use super::bound::Binding;
 use super::effect::Effect;
 use super::history::ROWS_PER_CALL;
+use super::near::{Around, Circle, holds_point};
 use super::place::order_given;
-use super::read::Circle;
+use super::read::page_of;
+use super::shape::{hides_owner, owners_judged};
 use super::step::{Change, Step};
-use crate::model::{Allow, Keyspace, Member, Pattern, StepAction, Target, Verb, limits};
+use crate::model::{
+    Allow, Index, Keyspace, Member, Pattern, StepAction, StoreKind, Target, Verb, limits,
+};
 
 /// What is done, in order.
 pub(super) fn steps(keyspace: &Keyspace, pattern: &Pattern) -> Vec<Step> {
@@ -80,7 +84,10 @@ impl Builder<'_> {
     fn get(&self, target: &Target, steps: &mut Vec<Step>) {
         let rows = self.pattern.many.unwrap_or(1);
         steps.push(Step::Point { target: target.text(), key: self.key(target), rows });
-        if target.index.is_some() && !self.pattern.is_covered() {
+        let hides = |index: &Index| hides_owner(self.pattern, &target.collection, index);
+        if let Some(index) = &target.index
+            && (!self.pattern.is_covered() || hides(index))
+        {
             steps.push(self.fetch(target, rows));
         }
         self.owned(self.pattern, steps);
@@ -96,7 +103,7 @@ impl Builder<'_> {
     }
 
     fn list(&self, target: &Target, steps: &mut Vec<Step>) {
-        let page = self.pattern.page.unwrap_or(limits::PAGE_ROWS_MAX);
+        let page = page_of(self.pattern);
         // One more than is answered says whether there is a next page.
         steps.push(self.range(target, page.saturating_add(1)));
         if target.index.is_some() && !self.pattern.is_covered() {
@@ -113,10 +120,20 @@ impl Builder<'_> {
             cells: circle.cells,
             cell_rows: circle.cell_rows,
         });
-        if !self.pattern.is_covered() {
-            steps.push(self.fetch(target, circle.cells.saturating_mul(circle.cell_rows)));
+        let fetched = StoreKind::ALL.map(|store| {
+            let around = Around { keyspace: self.keyspace, store, pattern: self.pattern, target };
+            around.records(index)
+        });
+        let nearest = Step::Nearest { rows: page_of(self.pattern) };
+        let fetches = !self.pattern.is_covered() || !holds_point(index);
+        match fetched.into_iter().max().filter(|_| fetches) {
+            None => steps.push(nearest),
+            // What is measured before it is fetched needs no more records than the answer.
+            Some(rows) if rows <= page_of(self.pattern) => {
+                steps.extend([nearest, self.fetch(target, rows)]);
+            }
+            Some(rows) => steps.extend([self.fetch(target, rows), nearest]),
         }
-        steps.push(Step::Nearest { rows: self.pattern.page.unwrap_or(limits::PAGE_ROWS_MAX) });
     }
 
     fn take(&self, target: &Target, steps: &mut Vec<Step>) {
@@ -140,13 +157,7 @@ impl Builder<'_> {
         let Some(target) = &pattern.target else { return };
         // A step has its owner from the batch.
         let allow = if pattern.allow == Allow::Step { &self.pattern.allow } else { &pattern.allow };
-        if pattern.verb == Verb::Insert || matches!(allow, Allow::Role(_)) {
-            return;
-        }
-        let read_by_others = pattern.verb.is_read() && *allow != Allow::Owner;
-        let collection = &target.collection;
-        let owner = collection.owner.as_ref().filter(|_| !read_by_others);
-        for field in owner.into_iter().chain(&collection.tenant).filter(|owner| owner.is_field) {
+        for field in owners_judged(&target.collection, pattern.verb, allow) {
             let condition = format!("{} is the caller's", field.name);
             let step = Step::Judge { condition };
             if !steps.contains(&step) {

@@ -521,11 +521,121 @@ fn a_circle_is_covered_or_refused_everywhere() {
     };
     let plan = plan_of(&[&places(5)]);
     let engine = bounds(&plan, StoreKind::Engine);
-    assert_eq!((engine.round_trips, engine.rows_read), (3, 400_000));
+    // Two pages of every cell, then the records of all of them, a thousand at a time.
+    assert_eq!((engine.round_trips, engine.rows_read), (202, 400_000));
     assert!(plan.answers().all(|(_, answer)| answer.word() == "assisted"));
+    assert!(plan.steps.iter().any(|step| step.to_string().contains("1,000 at a time")));
+    let kept = places(5).replace("expect =", "keep = [\"lat\", \"lon\"]\nexpect =");
+    let whole =
+        bounds(&plan_of(&[&kept.replace("page", "fields = [\"lat\"]\npage")]), StoreKind::Engine);
+    assert_eq!((whole.round_trips, whole.rows_read), (2, 200_000));
     let plan = plan_of_refused(&[&places(7)]);
     let codes: Vec<u16> = plan.answers().map(|(_, a)| a.refusal().unwrap().code).collect();
     assert_eq!(codes, [514; 10]);
+    for (wrong, fix) in [
+        (places(5).replace("2_000", "10_000_000_000"), "lower `expect.rows_per_group` to 10000, "),
+        (
+            places(5).replace(
+                "2_000 }",
+                "2_000, rows_per_day = 9 }\n\
+                bucket = { by = \"place_id\", every = \"1d\" }",
+            ),
+            "take `bucket` from `geo`",
+        ),
+    ] {
+        let plan = plan_of_refused(&[&wrong]);
+        for (_, answer) in plan.answers() {
+            let refusal = answer.refusal().unwrap();
+            assert_eq!(refusal.code, 514);
+            assert!(refusal.fixes.iter().any(|text| text.starts_with(fix)), "{refusal:?}");
+        }
+    }
+}
+
+#[test]
+fn a_store_says_what_it_cannot_hold() {
+    let segments: Vec<String> = (0..40).map(|number| format!("{{s{number}: i64}}")).collect();
+    let rows = |ttl: &str| {
+        format!(
+            r#"
+            [collection.rows]
+            key = "row:{{id: text}} | {}"
+            value = "text"
+            ttl = "{ttl}"
+
+            [pattern.put_row]
+            put = "rows"
+            "#,
+            segments.join(":")
+        )
+    };
+    let codes = |ttl: &str| -> Vec<(StoreKind, u16)> {
+        let plan = plan_of(&[&rows(ttl)]);
+        let refusals = plan.answers().filter_map(|(store, a)| Some((store, a.refusal()?.code)));
+        refusals.collect()
+    };
+    assert_eq!(codes("7299d"), [(StoreKind::Postgres, 108)]);
+    let expected =
+        [(StoreKind::Postgres, 108), (StoreKind::Cassandra, 304), (StoreKind::Scylla, 304)];
+    assert_eq!(codes("7300d"), expected);
+}
+
+#[test]
+fn helpers_on_redis_are_those_of_the_layout() {
+    let files = |list: &str| {
+        plan_of(&[
+            r#"
+            [collection.files]
+            key = "file:{file_id: uuid = new}"
+            fields = { folder = "text", name = "text" }
+
+            [collection.files.index.files_by_name]
+            key = "folder:{folder} | {name}"
+            unique = true
+            expect = { rows_per_group = 100 }
+
+            [pattern.add_file]
+            insert = "files"
+
+            [pattern.find_file]
+            get = "files.files_by_name"
+            "#,
+            list,
+        ])
+    };
+    let written = |plan: &Plan| bounds(plan, StoreKind::Redis).rows_written;
+    // The record and its claim; an order only where somebody lists.
+    assert_eq!(written(&files("")), 2);
+    let list = "[pattern.list_files]\nlist = \"files.files_by_name\"\npage = 10";
+    assert_eq!(written(&files(list)), 3);
+}
+
+#[test]
+fn an_owner_that_an_entry_lacks_is_read_where_it_is_judged() {
+    let get = |allow: &str| {
+        plan_of(&[&format!(
+            r#"
+            [collection.docs]
+            key = "doc:{{doc_id: uuid}}"
+            owner = "user_id"
+            fields = {{ user_id = "text", title = "text" }}
+
+            [collection.docs.index.docs_by_title]
+            key = "title:{{whose = lower(user_id)}} | {{title}}"
+            unique = true
+
+            [pattern.get_title]
+            get = "docs.docs_by_title"
+            fields = ["title"]
+            allow = "{allow}"
+            "#
+        )])
+    };
+    for (allow, steps, trips) in [("owner", 3, 2), ("public", 1, 1), ("role:admin", 1, 1)] {
+        let plan = get(allow);
+        assert_eq!(plan.steps.len(), steps, "{allow}: {:?}", plan.steps);
+        assert_eq!(bounds(&plan, StoreKind::Engine).round_trips, trips, "{allow}");
+    }
 }
 
 #[test]

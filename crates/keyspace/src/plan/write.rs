@@ -13,10 +13,12 @@
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};
 use super::shape::{
-    entry_size, helper_entries, helper_rows, is_apart, is_sliced, key_size, record_size, too_large,
+    cannot_hold, entry_size, helper_entries, helper_rows, is_apart, is_sliced, key_size,
+    record_size,
 };
-use super::step::{counted, grouped};
+use super::step::counted;
 use crate::model::{Atomicity, Keyspace, StoreKind, Verb, limits};
+use crate::parse::grouped;
 
 /// Entries a record usually has in an index with `each`.
 const EACH_ENTRIES_USUAL: u64 = 4;
@@ -55,7 +57,7 @@ fn refusal(store: StoreKind, effects: &[Effect]) -> Option<Refusal> {
     let large = effects.iter().find_map(|effect| {
         let indexes = effect.entries.iter().map(|entries| Some(entries.index.as_ref()));
         let mut places = std::iter::once(None).chain(indexes);
-        places.find_map(|index| too_large(store, &effect.collection, index))
+        places.find_map(|index| cannot_hold(store, &effect.collection, index))
     });
     large.or_else(|| too_many_writes(effects)).or_else(|| too_many_bytes(store, effects))
 }
@@ -179,7 +181,7 @@ impl Work<'_> {
         })
     }
 
-    /// Rows read and written, without any waits.
+    /// Rows read and written, without any waits; what is written is one batch to the caller.
     fn rows(&self, needs_version: impl Fn(&Effect) -> bool) -> Bounds {
         let mut bounds = self.effects.iter().fold(Bounds::default(), written);
         for effect in self.effects {
@@ -196,17 +198,21 @@ impl Work<'_> {
             let adds = effect.verb != Some(Verb::Delete);
             let mut helpers = helper_rows(self.keyspace, self.store, &effect.collection, adds);
             for entries in &effect.entries {
-                let (added, removed) = helper_entries(self.store, &entries.index);
+                let (added, removed) = self.helper_entries(effect, entries);
                 helpers += added * entries.added + removed * entries.removed;
             }
             let helpers = Count::exactly(helpers).times(effect.rows);
             bounds = bounds.write(helpers, key_size(&effect.collection));
         }
-        bounds
+        bounds.capped_at(batch_bytes_max(self.store, self.effects))
+    }
+
+    fn helper_entries(&self, effect: &Effect, entries: &Entries) -> (u64, u64) {
+        helper_entries(self.keyspace, self.store, &effect.collection, &entries.index)
     }
 
     fn whole_store(&self) -> Answer {
-        let bounds = self.rows(|_| false).capped_at(limits::BATCH_BYTES_MAX);
+        let bounds = self.rows(|_| false);
         let trips = match self.store {
             // What must be known is read under the locks, in the commit's first exchange.
             StoreKind::Postgres => self.read_rounds.max(1) + 1,
@@ -221,9 +227,8 @@ impl Work<'_> {
     fn plain(&self) -> Answer {
         let bounds = self.rows(|_| false).trips(self.read_rounds + 1);
         if self.store.is_cql() {
-            let cap = batch_bytes_max(self.store, self.effects);
             let directory = u64::from(self.is_sliced());
-            return Answer::Native(bounds.capped_at(cap).trips(directory));
+            return Answer::Native(bounds.trips(directory));
         }
         let added = self.apart().any(|(_, entries)| entries.added > 0);
         let removed = self.apart().any(|(_, entries)| entries.removed > 0);
@@ -279,11 +284,19 @@ impl Work<'_> {
 
     fn apart_price(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
+        let (mut added, mut removed) = (false, false);
         for (_, entries) in self.apart() {
+            added |= entries.added > 0;
+            removed |= entries.removed > 0;
             if !names.contains(&entries.index.name.value.as_str()) {
                 names.push(&entries.index.name.value);
             }
         }
-        format!("entries of {} are written before the row and removed after it", names.join(", "))
+        let when = match (added, removed) {
+            (true, true) => "written before the row and removed after it",
+            (true, false) => "written before the row",
+            (false, _) => "removed after the row",
+        };
+        format!("entries of {} are {when}", names.join(", "))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::super::Plan;
 use super::super::bounds::Answer;
-use super::super::step::grouped;
 use super::{WIDTH, bytes_text, goes_by, wrapped};
 use crate::model::StoreKind;
+use crate::parse::grouped;
 
 /// Every pattern in a line: what all stores answer, or one store in detail.
 pub fn table(plans: &[Plan], store: Option<StoreKind>) -> String {
