@@ -1,5 +1,5 @@
 //! Any bytes as a keyspace file: never a panic, never a hang, and what is accepted can be planned,
-//! laid out and documented.
+//! laid out, documented and formatted.
 
 #![no_main]
 
@@ -17,6 +17,9 @@ fuzz_target!(|data: &[u8]| {
         render(&problem, "fuzz.toml", &text, Style::PLAIN);
     }
     let reading = keyspace::read(&text);
+    if let Ok(tidy) = keyspace::format::format(&text) {
+        assert_eq!(keyspace::format::format(&tidy).ok().as_ref(), Some(&tidy));
+    }
     for problem in reading.diagnostics.iter().take(DRAWN) {
         render(problem, "fuzz.toml", &text, Style::PLAIN);
         render(problem, "fuzz.toml", &text, Style { colour: true, width: 30 });

@@ -43,6 +43,9 @@ fn rules() -> Vec<String> {
 /// Reads a file and does everything that can be done with it.
 fn survive(text: &str) {
     let reading = keyspace::read(text);
+    if let Ok(tidy) = keyspace::format::format(text) {
+        assert_eq!(keyspace::format::format(&tidy).unwrap(), tidy);
+    }
     for (number, problem) in reading.diagnostics.iter().take(DRAWN).enumerate() {
         let style = if number.is_multiple_of(2) { Style::PLAIN } else { COLOURED };
         assert!(!render(problem, "mutant.toml", text, style).is_empty());

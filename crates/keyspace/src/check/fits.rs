@@ -10,7 +10,12 @@ impl Typed {
     pub(super) fn describe(&self) -> String {
         match self {
             Typed::Known(known) => format!("`{known}`"),
-            Typed::Integer { .. } => "a whole number".to_string(),
+            Typed::Integer(value)
+                if u64::try_from(*value).is_err() && i64::try_from(*value).is_err() =>
+            {
+                "a number too large for any type".to_string()
+            }
+            Typed::Integer(value) => format!("the whole number {value}"),
             Typed::Fraction => "a number".to_string(),
             Typed::Text(_) => "a text".to_string(),
             Typed::Null => "`null`".to_string(),
@@ -29,11 +34,11 @@ impl Typed {
 }
 
 pub(super) fn is_number_literal(typed: &Typed) -> bool {
-    matches!(typed, Typed::Integer { .. } | Typed::Fraction)
+    matches!(typed, Typed::Integer(_) | Typed::Fraction)
 }
 
 pub(super) fn is_literal_number(typed: &Typed, known: &Type) -> bool {
-    matches!(typed, Typed::Integer { .. }) || (*typed == Typed::Fraction && *known == Type::F64)
+    matches!(typed, Typed::Integer(_)) || (*typed == Typed::Fraction && *known == Type::F64)
 }
 
 pub(super) fn comparable(first: &Type, second: &Type) -> bool {
@@ -56,9 +61,10 @@ pub(super) fn goes_into(typed: &Typed, target: &Type) -> bool {
                 || (*known == Type::Duration && target.is_integer())
                 || *target == Type::Json
         }
-        Typed::Integer { negative } => match target {
-            Type::I64 | Type::F64 | Type::Duration | Type::Json => true,
-            Type::U64 => !negative,
+        Typed::Integer(value) => match target {
+            Type::F64 | Type::Json => true,
+            Type::I64 | Type::Duration => i64::try_from(*value).is_ok(),
+            Type::U64 => u64::try_from(*value).is_ok(),
             _ => false,
         },
         Typed::Fraction => matches!(target, Type::F64 | Type::Json),

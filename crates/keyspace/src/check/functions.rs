@@ -116,7 +116,7 @@ fn is_instant(typed: &Typed) -> bool {
 fn point(latitude: &Typed, longitude: &Typed) -> Option<()> {
     let coordinate = |typed: &Typed| match typed {
         Typed::Known(known) => *known.required() == Type::F64,
-        Typed::Integer { .. } | Typed::Fraction => true,
+        Typed::Integer(_) | Typed::Fraction => true,
         _ => false,
     };
     (coordinate(latitude) && coordinate(longitude)).then_some(())

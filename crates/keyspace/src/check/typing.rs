@@ -17,10 +17,7 @@ pub enum Typed {
     /// A type of the notation.
     Known(Type),
     /// A whole number that fits any number, and, as seconds, a length of time.
-    Integer {
-        /// Whether it is below zero.
-        negative: bool,
-    },
+    Integer(i128),
     /// A number with a fraction.
     Fraction,
     /// A text that may be a word of an enum.
@@ -105,7 +102,10 @@ impl Typer<'_> {
     pub fn type_of(&mut self, expression: &Expression) -> Typed {
         match &expression.kind {
             ExpressionKind::Number(text) if text.contains('.') => Typed::Fraction,
-            ExpressionKind::Number(_) => Typed::Integer { negative: false },
+            ExpressionKind::Number(text) => {
+                // Longer than this it fits nothing, whatever its digits.
+                Typed::Integer(text.parse().unwrap_or(i128::MAX))
+            }
             ExpressionKind::Text(text) => Typed::Text(text.clone()),
             ExpressionKind::Bool(_) => Typed::Known(Type::Bool),
             ExpressionKind::Null => Typed::Null,
@@ -145,7 +145,7 @@ impl Typer<'_> {
                 Typed::Known(Type::Bool)
             }
             UnaryOperator::Minus => match self.type_of(operand) {
-                Typed::Integer { negative } => Typed::Integer { negative: !negative },
+                Typed::Integer(value) => Typed::Integer(value.saturating_neg()),
                 Typed::Fraction => Typed::Fraction,
                 Typed::Unknown => Typed::Unknown,
                 Typed::Known(known) if known.is_number() || known == Type::Duration => {
@@ -219,7 +219,7 @@ impl Typer<'_> {
             return Typed::Unknown;
         }
         let length = |typed: &Typed| {
-            matches!(typed, Typed::Integer { .. })
+            matches!(typed, Typed::Integer(_))
                 || typed.required().is_some_and(|t| *t == Type::Duration || t.is_integer())
         };
         let nullable = |typed: &Typed| matches!(typed, Typed::Known(t) if t.is_optional());
@@ -238,8 +238,15 @@ impl Typer<'_> {
                 right.clone()
             }
             (None, None) if is_number_literal(first) && is_number_literal(second) => {
-                let fraction = *first == Typed::Fraction || *second == Typed::Fraction;
-                return if fraction { Typed::Fraction } else { Typed::Integer { negative: minus } };
+                return match (first, second) {
+                    (Typed::Integer(left), Typed::Integer(right)) if minus => {
+                        Typed::Integer(left.saturating_sub(*right))
+                    }
+                    (Typed::Integer(left), Typed::Integer(right)) => {
+                        Typed::Integer(left.saturating_add(*right))
+                    }
+                    _ => Typed::Fraction,
+                };
             }
             _ => {
                 let verb = if minus { "subtracted from" } else { "added to" };

@@ -189,6 +189,8 @@ pub struct Index {
     pub was: Option<String>,
     /// Words for the documents.
     pub notes: Option<String>,
+    /// The most entries one record has: one, or what its `each` can give.
+    pub entries_max: u64,
 }
 
 impl Index {
@@ -200,11 +202,6 @@ impl Index {
                 .as_ref()
                 .is_some_and(|source| source.calls(super::expression::Function::Each))
         })
-    }
-
-    /// The most entries one record has.
-    pub fn entries_max(&self) -> u64 {
-        if self.is_plural() { super::limits::EACH_ENTRIES_MAX } else { 1 }
     }
 }
 

@@ -97,14 +97,6 @@ impl Key {
         self.rest().iter().filter_map(Part::segment)
     }
 
-    /// The literals after the bar: they tell collections of one group apart.
-    pub fn rest_literals(&self) -> impl Iterator<Item = &str> {
-        self.rest().iter().filter_map(|part| match part {
-            Part::Literal(text) => Some(text.as_str()),
-            Part::Segment(_) => None,
-        })
-    }
-
     /// The name under which a store keeps something for a whole group of these rows: the group,
     /// and the literals after the bar.
     pub fn container(&self) -> Vec<&Part> {

@@ -105,6 +105,8 @@ impl Keyspace {
                 let group = super::Key::template_of(collection.key.group(), self.separator);
                 let neighbour = groups.get(&group).into_iter().flatten().find(|other| {
                     reasons.contains_key(&other.name.value)
+                        && lives_in_its_group(other)
+                        && lives_in_its_group(collection)
                         && other.key.shares_group_with(&collection.key)
                 });
                 if let Some(neighbour) = neighbour {
@@ -120,8 +122,10 @@ impl Keyspace {
 
     /// Why a collection is conditional by itself.
     fn own_reason(&self, collection: &Collection) -> Option<String> {
-        if collection.owner.as_ref().or(collection.tenant.as_ref()).is_some_and(|o| o.is_field) {
-            return Some("its owner is a field, checked on every use".to_string());
+        for (what, owner) in [("owner", &collection.owner), ("tenant", &collection.tenant)] {
+            if owner.as_ref().is_some_and(|owner| owner.is_field) {
+                return Some(format!("its {what} is a field, checked on every use"));
+            }
         }
         if let Some(reason) = collection.indexes.iter().find_map(|i| index_reason(collection, i)) {
             return Some(reason);
@@ -131,6 +135,11 @@ impl Keyspace {
         }
         self.patterns_of(collection).find_map(|pattern| pattern_reason(collection, pattern))
     }
+}
+
+/// Whether rows lie with those of other collections of their group: slices and histories lie apart.
+fn lives_in_its_group(collection: &Collection) -> bool {
+    collection.bucket.is_none() && collection.history.is_none()
 }
 
 /// The collections a batch writes or looks at.
@@ -179,6 +188,8 @@ fn pattern_reason(collection: &Collection, pattern: &Pattern) -> Option<String> 
         .segments()
         .any(|segment| matches!(segment.default, Some(DefaultValue::New(_))));
     let plain = match pattern.verb {
+        // A put of an immutable row must see what is there.
+        Verb::Put if collection.immutable => false,
         Verb::Put | Verb::Delete => pattern.condition.is_none() && !pattern.if_version,
         Verb::Insert => collection.immutable && new_id && !pattern.existing_returned,
         verb => verb.is_read(),

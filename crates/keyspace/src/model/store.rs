@@ -91,11 +91,6 @@ impl StoreKind {
     pub fn is_redis(self) -> bool {
         matches!(self, StoreKind::Redis | StoreKind::RedisCluster)
     }
-
-    /// Whether the store is reached over a network.
-    pub fn is_remote(self) -> bool {
-        self.is_cql() || self.is_redis() || self == StoreKind::Postgres
-    }
 }
 
 impl fmt::Display for StoreKind {

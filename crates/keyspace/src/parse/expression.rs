@@ -259,7 +259,7 @@ impl Reader<'_, '_> {
         }
         match milliseconds(&text, unit) {
             Some(length) => Expression { kind: ExpressionKind::Duration(length), span },
-            None => self.fail(span, "a length of time is a whole number and ms, s, m, h or d"),
+            None => self.fail(span, "a length of time is a whole number and ms, s, m, h, d or w"),
         }
     }
 

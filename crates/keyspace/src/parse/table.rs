@@ -297,7 +297,7 @@ impl<'a> Table<'a> {
                 let message = format!("`{name}` is a length of time");
                 context.report(
                     Diagnostic::new(&codes::WRONG_KIND, span, message)
-                        .fix("write a number and ms, s, m, h or d: `\"30d\"`"),
+                        .fix("write a number and ms, s, m, h, d or w: `\"30d\"`"),
                 );
                 None
             }

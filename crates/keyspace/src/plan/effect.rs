@@ -154,7 +154,7 @@ fn members(index: &Index) -> Vec<&str> {
 /// What a record gains and loses in one index; none if the change cannot concern it.
 fn entries(pattern: &Pattern, index: &Arc<Index>) -> Option<Entries> {
     let collection = &pattern.target.as_ref()?.collection;
-    let most = index.entries_max();
+    let most = index.entries_max;
     let only_if = |holds: bool| if holds { most } else { 0 };
     let (added, removed) = match pattern.verb {
         Verb::Insert => (most, only_if(collection.ttl.is_some() && !has_new_segment(collection))),

@@ -158,21 +158,21 @@ impl Call<'_> {
             |name: &str, page_type: Type| argument(name, page_type, false, ArgumentRole::Page);
         match self.verb {
             Verb::List => {
-                let mut steering = Vec::new();
+                let mut controls = Vec::new();
                 if let Some(next) = self.first_open_segment() {
                     let open = next.segment_type.clone();
                     if open == Type::Path {
-                        steering.push(page("under", Type::List(Box::new(Type::Text))));
+                        controls.push(page("under", Type::List(Box::new(Type::Text))));
                     } else {
-                        steering.push(page("from", open.clone()));
-                        steering.push(page("before", open.clone()));
+                        controls.push(page("from", open.clone()));
+                        controls.push(page("before", open.clone()));
                     }
-                    steering.extend((open == Type::Text).then(|| page("starts", Type::Text)));
+                    controls.extend((open == Type::Text).then(|| page("starts", Type::Text)));
                 }
-                steering.push(page("limit", Type::U64));
-                steering.push(page("reverse", Type::Bool));
-                steering.push(page("cursor", Type::Text));
-                steering
+                controls.push(page("limit", Type::U64));
+                controls.push(page("reverse", Type::Bool));
+                controls.push(page("cursor", Type::Text));
+                controls
             }
             Verb::Near => vec![page("limit", Type::U64)],
             Verb::Load => vec![page("limit", Type::U64), page("cursor", Type::Text)],

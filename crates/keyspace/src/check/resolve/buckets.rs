@@ -7,6 +7,8 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::model::{Bucket, Key, Type};
 use crate::parse::BucketTree;
 
+/// The shortest slice: names of slices are exact to the second.
+const SECOND_MILLISECONDS: u64 = 1_000;
 /// The shortest slice of a calendar day.
 const DAY_MILLISECONDS: u64 = 86_400_000;
 
@@ -41,6 +43,10 @@ pub fn bucket(
         {
             problem(format!("`{}` is a day, and a slice is shorter", by.value))
                 .fix("cut by whole days: `every = \"1d\"`")
+        }
+        _ if written.every.value < SECOND_MILLISECONDS => {
+            problem("a slice is shorter than a second".to_string())
+                .fix("cut so that a slice holds many rows: `every = \"1h\"`, or `\"10d\"`")
         }
         _ => {
             let every = written.every.value;

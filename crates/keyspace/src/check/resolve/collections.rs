@@ -8,8 +8,10 @@ use super::names::{NameOf, check_name};
 use crate::check::scope::Scope;
 use crate::check::typing::Typer;
 use crate::diagnostic::{Diagnostic, codes, listed};
+use crate::model::limits::EACH_ENTRIES_MAX;
 use crate::model::{
-    BodyType, Collection, Content, DefaultValue, Expect, Field, Index, Key, Owner, Ttl, Type,
+    BodyType, Collection, Content, DefaultValue, Expect, ExpressionKind, Field, Function, Index,
+    Key, Owner, Ttl, Type,
 };
 use crate::parse::{CollectionTree, ExpectTree, FieldTree, IndexTree, parse_duration};
 use crate::source::Spanned;
@@ -330,6 +332,22 @@ fn index(
         file: tree.file.clone(),
         was: tree.was.as_ref().map(|was| was.value.clone()),
         notes: tree.notes.clone(),
+        entries_max: entries_max(&key, collection),
         key,
     })
+}
+
+/// The most entries one record has: as many as the plain fields of an `each`, or its limit where
+/// one of them is a list.
+fn entries_max(key: &Key, collection: &Collection) -> u64 {
+    let mut most = 1;
+    for source in key.segments().filter_map(|segment| segment.source.as_ref()) {
+        source.walk(&mut |inner| {
+            let ExpressionKind::Call(Function::Each, fields) = &inner.kind else { return };
+            let lists = inner.members().into_iter().filter_map(|name| collection.member_type(name));
+            let plain = !lists.into_iter().any(|t| matches!(t.required(), Type::List(_)));
+            most = if plain { fields.len() as u64 } else { EACH_ENTRIES_MAX };
+        });
+    }
+    most
 }

@@ -230,7 +230,8 @@ fn is_fixed(
 /// The first segment after the bar that is open while a later one is fixed.
 fn gap<'k>(key: &'k Key, is_fixed: &impl Fn(&Segment) -> bool) -> Option<(&'k str, &'k str)> {
     let mut open: Option<&Segment> = None;
-    for segment in key.rest_segments() {
+    // What Keyway appends is not given by anybody.
+    for segment in key.rest_segments().filter(|segment| !segment.appended) {
         match (open, is_fixed(segment)) {
             (Some(open), true) => return Some((&open.name, &segment.name)),
             (None, false) => open = Some(segment),

@@ -77,10 +77,7 @@ fn collision(facts: &Facts<'_>, new: &Written<'_>, other: &Written<'_>) -> Diagn
             .fix(format!("put a word behind the bar: `{} | item{separator}…`", owned(&list.parts)))
             .fix("or change a literal of one of them"),
         None => problem
-            .fix(format!(
-                "put a word of its own into one of them: `{}{separator}…`",
-                owned(&new.parts)
-            ))
+            .fix("put a word of its own into one of them, before the bar")
             .fix("or change a literal of one of them"),
     }
 }
@@ -94,9 +91,9 @@ fn meet(left: &[&Part], right: &[&Part]) -> bool {
     let common = match (left_path, right_path) {
         (false, false) if left.len() != right.len() => return false,
         (false, false) => left.len(),
-        // A path is one part or more, so that the other may be as long or longer.
-        (true, false) if right.len() < left.len() => return false,
-        (false, true) if left.len() < right.len() => return false,
+        // A path may be empty, so that the other may be one part shorter, as long, or longer.
+        (true, false) if right.len() + 1 < left.len() => return false,
+        (false, true) if left.len() + 1 < right.len() => return false,
         (true, false) => left.len() - 1,
         (false, true) => right.len() - 1,
         (true, true) => left.len().min(right.len()) - 1,
@@ -153,17 +150,28 @@ fn types_overlap(left: &Type, right: &Type) -> bool {
 
 /// A key that both templates can be.
 fn example(left: &[&Part], right: &[&Part], separator: char) -> String {
-    let longer = if left.len() >= right.len() { left } else { right };
-    let other = if left.len() >= right.len() { right } else { left };
+    let (longer, other) = if left.len() >= right.len() { (left, right) } else { (right, left) };
     let mut shown = Vec::new();
     for (number, part) in longer.iter().enumerate() {
         shown.push(match (part, other.get(number)) {
             (Part::Literal(text), _) | (_, Some(Part::Literal(text))) => text.clone(),
-            (Part::Segment(segment), _) => match &segment.segment_type {
-                Type::Enum(words) => words.first().cloned().unwrap_or_default(),
-                _ => "x".to_string(),
-            },
+            // An empty path adds nothing.
+            (Part::Segment(segment), None) if segment.segment_type == Type::Path => continue,
+            (Part::Segment(segment), _) => example_value(&segment.segment_type),
         });
     }
     shown.join(&separator.to_string())
+}
+
+fn example_value(segment_type: &Type) -> String {
+    let text = match segment_type {
+        Type::Enum(words) => return words.first().cloned().unwrap_or_default(),
+        Type::I64 | Type::U64 | Type::F64 => "7",
+        Type::Bool => "true",
+        Type::Date => "2026-11-15",
+        Type::Uuid | Type::TimeUuid => "9b2e…",
+        Type::Ulid => "01J…",
+        _ => "x",
+    };
+    text.to_string()
 }

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::model::{Allow, Collection, Key, Pattern, Segment};
+use crate::model::{Allow, Collection, ExpressionKind, Key, Pattern, Verb};
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for collection in &facts.keyspace.collections {
@@ -52,31 +52,37 @@ fn first_in_group(facts: &Facts<'_>, collection: &Collection, problems: &mut Vec
     }
 }
 
-/// A pattern for the owner goes by a key that holds the owner.
+/// A pattern for the owner, or within a tenant, goes by a key that holds it.
 fn past_the_owner(pattern: &Pattern, problems: &mut Vec<Diagnostic>) {
     let Some(target) = &pattern.target else { return };
-    let Some(owner) = &target.collection.owner else { return };
-    let lists = matches!(
-        pattern.verb,
-        crate::model::Verb::List | crate::model::Verb::Take | crate::model::Verb::Near
-    );
-    // A row found by its own key is checked by its owner field.
-    let checked = target.index.is_none() && !lists;
-    if pattern.allow != Allow::Owner || checked || holds(target.key(), &owner.name) {
+    let collection = &target.collection;
+    let lists = matches!(pattern.verb, Verb::List | Verb::Take | Verb::Near);
+    // A row found by its own key is checked by its field; a list never filters.
+    let owner = collection.owner.as_ref().filter(|_| pattern.allow == Allow::Owner);
+    let owner = owner.filter(|_| target.index.is_some() || lists);
+    let within = !matches!(pattern.allow, Allow::Role(_) | Allow::Step);
+    // The caller's own rows are of the caller's tenant.
+    let own = pattern.allow == Allow::Owner
+        && collection.owner.as_ref().is_some_and(|owner| holds(target.key(), &owner.name));
+    let tenant = collection.tenant.as_ref().filter(|_| within && lists && !own);
+    for (what, held) in [("tenant", tenant), ("owner", owner)] {
+        let Some(held) = held.filter(|held| !holds(target.key(), &held.name)) else { continue };
+        let message = format!("`{}` leads to rows of every {what}", target.text());
+        let problem = Diagnostic::new(&codes::INDEX_WITHOUT_OWNER, target.span, message)
+            .also(target.key().span, format!("its group does not hold `{}`", held.name))
+            .fix(format!("use a key whose group begins with `{{{}}}`", held.name));
+        problems.push(match what {
+            "owner" => problem.paste("or, if others may see them, say who", "allow = \"user\""),
+            _ => problem.fix("or let only a role ask it: `allow = \"role:…\"`"),
+        });
         return;
     }
-    let message = format!("`{}` leads to rows of every owner", target.text());
-    problems.push(
-        Diagnostic::new(&codes::INDEX_WITHOUT_OWNER, target.span, message)
-            .also(target.key().span, format!("its group does not begin with `{}`", owner.name))
-            .fix(format!("use a key whose group begins with `{{{}}}`", owner.name))
-            .paste("or, if others may see them, say who", "allow = \"user\""),
-    );
 }
 
+/// Whether a group is one owner's: it holds the owner as it is, not something made of it.
 fn holds(key: &Key, owner: &str) -> bool {
-    key.group_segments().any(|segment: &Segment| match &segment.source {
-        Some(source) => source.members().contains(&owner),
+    key.group_segments().any(|segment| match &segment.source {
+        Some(source) => matches!(&source.kind, ExpressionKind::Member(name) if name == owner),
         None => segment.name == owner,
     })
 }
