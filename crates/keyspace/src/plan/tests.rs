@@ -611,17 +611,17 @@ fn helpers_on_redis_are_those_of_the_layout() {
 }
 
 #[test]
-fn an_owner_that_an_entry_lacks_is_read_where_it_is_judged() {
-    let get = |allow: &str| {
+fn a_tenant_that_an_entry_lacks_is_read_where_it_is_judged() {
+    let get = |whose: &str, allow: &str| {
         plan_of(&[&format!(
             r#"
             [collection.docs]
             key = "doc:{{doc_id: uuid}}"
-            owner = "user_id"
-            fields = {{ user_id = "text", title = "text" }}
+            {whose} = "org_id"
+            fields = {{ org_id = "text", title = "text" }}
 
             [collection.docs.index.docs_by_title]
-            key = "title:{{whose = lower(user_id)}} | {{title}}"
+            key = "title:{{title}}"
             unique = true
 
             [pattern.get_title]
@@ -631,8 +631,10 @@ fn an_owner_that_an_entry_lacks_is_read_where_it_is_judged() {
             "#
         )])
     };
-    for (allow, steps, trips) in [("owner", 3, 2), ("public", 1, 1), ("role:admin", 1, 1)] {
-        let plan = get(allow);
+    for (whose, allow, steps, trips) in
+        [("tenant", "user", 3, 2), ("owner", "public", 1, 1), ("tenant", "role:admin", 1, 1)]
+    {
+        let plan = get(whose, allow);
         assert_eq!(plan.steps.len(), steps, "{allow}: {:?}", plan.steps);
         assert_eq!(bounds(&plan, StoreKind::Engine).round_trips, trips, "{allow}");
     }
