@@ -86,7 +86,7 @@ codes! {
     ONE_GROUP = 104 Error "a bar that puts everything in one group", "every row would live, and wait, in one place";
     BIG_SET = 105 Note "a group that Redis would keep as a sorted set", "listing stays ordered, at 128 bytes a row more";
     BY_TIME_OF_UUID = 107 Note "a uuid after a bar must be random", "uuids of another version would sort differently";
-    KEY_TOO_LONG = 108 Error "a key that can be longer than 1,024 bytes", "the row would be refused when it is written";
+    KEY_TOO_LONG = 108 Error "a key that is too long for a store", "the row would be refused when it is written";
     SHORT_TTL = 110 Warning "a very short life on a store without one clock", "rows may end seconds early or late";
     BATCH_TOO_LARGE = 111 Error "a batch larger than a store takes", "the store would refuse the batch";
     TWO_TYPES = 112 Error "one name with two types", "the same id would be two different keys";
@@ -127,7 +127,7 @@ codes! {
     IF_ON_READ = 511 Error "a condition on a read", "rows would be read and thrown away";
     TAKE_UNBOUNDED = 512 Error "a take whose condition does not bound the index", "finding nothing could mean reading the whole group";
     NEAR_WITHOUT_BOUND = 513 Error "a near without its bounds", "one call could read any number of rows";
-    NEAR_TOO_WIDE = 514 Error "a radius too wide for the index's cells", "one call would read too many cells";
+    NEAR_TOO_WIDE = 514 Error "a circle that holds too much", "one call would read too many cells or rows";
     UNUSED_ARGUMENT = 515 Warning "a declared argument that nothing uses", "callers would be asked for something without effect";
     SIMILAR_ARGUMENTS = 516 Warning "two arguments that differ by a letter", "a call would have to give both, and the two may not be the same";
     NO_VERSION = 517 Error "a version of rows that have none", "there is nothing to compare with";

@@ -1,4 +1,4 @@
-//! KW101, KW111, KW113, KW116 and KW514: what a store refuses to serve.
+//! KW101, KW108, KW111, KW113, KW116, KW304 and KW514: what a store refuses to serve.
 //!
 //! The plans decide; this rule only says it. A refusal is an error on a store the file is meant
 //! for, and where no store serves the pattern; otherwise it is something to know.
@@ -57,10 +57,16 @@ fn problem(
     let name = &plan.pattern.name.value;
     let names: Vec<&str> = stores.iter().map(|store| store.name()).collect();
     let place = if everywhere { "every store".to_string() } else { names.join(", ") };
-    let about_rows = [codes::PARTITION_TOO_LARGE.number, codes::TOO_MANY_FILES.number];
+    // What is true of all rows is said of their collection.
+    let large = [codes::PARTITION_TOO_LARGE.number, codes::TOO_MANY_FILES.number];
+    let shape = [codes::KEY_TOO_LONG.number, codes::BAD_TTL.number];
     let (message, span): (String, Span) = match &plan.pattern.target {
-        Some(target) if about_rows.contains(&number) => (
+        Some(target) if large.contains(&number) => (
             format!("`{}` is too large for {place}", target.collection.name.value),
+            target.collection.name.span,
+        ),
+        Some(target) if shape.contains(&number) => (
+            format!("`{}` is refused on {place}", target.collection.name.value),
             target.collection.name.span,
         ),
         _ => (format!("`{name}` is refused on {place}"), plan.pattern.verb_span),
