@@ -144,7 +144,8 @@ pub fn field_text(keyspace: &Keyspace, name: &str, field_type: &Type) -> String 
         Type::Json => "{\"any\":\"thing\"}".to_string(),
         Type::List(inner) => {
             let element = field_text(keyspace, name, inner);
-            let plain = inner.is_number() || matches!(**inner, Type::Bool | Type::Json);
+            let plain = inner.is_number()
+                || matches!(inner.required(), Type::Bool | Type::Json | Type::List(_));
             if plain { format!("[{element}]") } else { format!("[\"{element}\"]") }
         }
         other => scalar(&value(keyspace, name, other)),

@@ -85,19 +85,16 @@ fn fields(tree: &CollectionTree, problems: &mut Vec<Diagnostic>) -> Option<Vec<F
 /// A field, its type and default checked.
 fn checked_field(field: &FieldTree, problems: &mut Vec<Diagnostic>) -> Field {
     let declared = &field.field_type;
-    let inner = match declared.value.required() {
-        Type::List(inner) => inner.required(),
-        other => other,
-    };
-    let nested_list = matches!(declared.value.required(), Type::List(_))
-        && matches!(inner, Type::List(_) | Type::Json);
-    if *inner == Type::Duration || *inner == Type::Path || nested_list {
+    let mut inner = declared.value.required();
+    while let Type::List(element) = inner {
+        inner = element.required();
+    }
+    if let Type::Duration | Type::Path = inner {
         let message = format!("a field cannot be `{}`", declared.value);
         let problem = Diagnostic::new(&codes::UNKNOWN_TYPE, declared.span, message);
         problems.push(match inner {
             Type::Duration => problem.fix("store seconds, as `u64`: expressions read them as time"),
-            Type::Path => problem.fix("a path is a key segment; a field can be `[text]`"),
-            _ => problem.fix("use `json` for nested values"),
+            _ => problem.fix("a path is a key segment; a field can be `[text]`"),
         });
     }
     if let Some(default) = &field.default {
