@@ -8,24 +8,8 @@
 use keyspace::key::{self, KeyType, Segment};
 use libfuzzer_sys::fuzz_target;
 
-const KINDS: [KeyType; 13] = [
-    KeyType::Bool,
-    KeyType::I64,
-    KeyType::U64,
-    KeyType::F64,
-    KeyType::Bytes,
-    KeyType::Text,
-    KeyType::Path,
-    KeyType::Uuid,
-    KeyType::TimeUuid,
-    KeyType::Timestamp,
-    KeyType::Ulid,
-    KeyType::Cell,
-    KeyType::Date,
-];
-
 fn segment(byte: u8) -> Segment {
-    let kind = KINDS[usize::from(byte & 0x1f) % KINDS.len()];
+    let kind = KeyType::ALL[usize::from(byte & 0x1f) % KeyType::ALL.len()];
     let segment = if byte & 0x80 == 0 { kind.ascending() } else { kind.descending() };
     if byte & 0x40 == 0 { segment } else { segment.or_null() }
 }

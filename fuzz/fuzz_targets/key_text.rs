@@ -9,28 +9,12 @@ use keyspace::key::KeyType;
 use keyspace::key::text::{self, Part, Separator};
 use libfuzzer_sys::fuzz_target;
 
-const KINDS: [KeyType; 13] = [
-    KeyType::Bool,
-    KeyType::I64,
-    KeyType::U64,
-    KeyType::F64,
-    KeyType::Bytes,
-    KeyType::Text,
-    KeyType::Path,
-    KeyType::Uuid,
-    KeyType::TimeUuid,
-    KeyType::Timestamp,
-    KeyType::Ulid,
-    KeyType::Cell,
-    KeyType::Date,
-];
-
 fuzz_target!(|data: &[u8]| {
     let Some((first, data)) = data.split_first() else { return };
     let Some((kinds, bytes)) = data.split_at_checked(usize::from(first % 4)) else { return };
     let Ok(input) = str::from_utf8(bytes) else { return };
     let separator = if first & 0x80 == 0 { Separator::Colon } else { Separator::Slash };
-    let segments = kinds.iter().map(|byte| KINDS[usize::from(*byte) % KINDS.len()]);
+    let segments = kinds.iter().map(|byte| KeyType::ALL[usize::from(*byte) % KeyType::ALL.len()]);
     let mut template = vec![Part::Literal("k")];
     template.extend(segments.map(Part::Segment));
     if let Ok(values) = text::parse(separator, &template, input) {

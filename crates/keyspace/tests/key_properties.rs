@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use generator::{KINDS, Random};
+use generator::Random;
 use keyspace::key::text::{self, Part, Separator};
 use keyspace::key::{self, Direction, KeyReader, KeyType, KeyWriter, Segment, Value};
 
@@ -118,7 +118,7 @@ fn byte_order_is_value_order_in_ten_million_pairs() {
 fn every_type_in_every_direction_keeps_its_order() {
     let seed = seed();
     let mut random = Random::new(seed);
-    for kind in KINDS {
+    for kind in KeyType::ALL {
         for segment in [kind.ascending(), kind.descending(), kind.ascending().or_null()] {
             let shape = [segment];
             let mut keys: Vec<_> = (0..300).map(|_| random.values(&shape)).collect();
@@ -167,7 +167,7 @@ fn bounds_are_by_value_in_both_directions() {
     let seed = seed();
     let mut random = Random::new(seed);
     for _ in 0..200_000 {
-        let kind = KINDS[random.below(KINDS.len() as u64) as usize];
+        let kind = KeyType::ALL[random.below(KeyType::ALL.len() as u64) as usize];
         let direction = random.direction();
         let shape = [Segment { kind, direction, nullable: false }, KeyType::U64.ascending()];
         let key = random.values(&shape);

@@ -37,6 +37,23 @@ pub enum KeyType {
 }
 
 impl KeyType {
+    /// Every type.
+    pub const ALL: [KeyType; 13] = [
+        KeyType::Bool,
+        KeyType::I64,
+        KeyType::U64,
+        KeyType::F64,
+        KeyType::Bytes,
+        KeyType::Text,
+        KeyType::Path,
+        KeyType::Uuid,
+        KeyType::TimeUuid,
+        KeyType::Timestamp,
+        KeyType::Ulid,
+        KeyType::Cell,
+        KeyType::Date,
+    ];
+
     /// A segment of this type in ascending order.
     #[must_use]
     pub const fn ascending(self) -> Segment {

@@ -7,22 +7,6 @@ use std::borrow::Cow;
 
 use keyspace::key::{Direction, KeyType, Segment, Value};
 
-pub const KINDS: [KeyType; 13] = [
-    KeyType::Bool,
-    KeyType::I64,
-    KeyType::U64,
-    KeyType::F64,
-    KeyType::Bytes,
-    KeyType::Text,
-    KeyType::Path,
-    KeyType::Uuid,
-    KeyType::TimeUuid,
-    KeyType::Timestamp,
-    KeyType::Ulid,
-    KeyType::Cell,
-    KeyType::Date,
-];
-
 const BYTES: [u8; 8] = [0x00, 0x01, 0x02, 0x61, 0x7f, 0x80, 0xfe, 0xff];
 const CHARACTERS: [char; 12] =
     ['\0', '\u{1}', 'a', 'b', ':', '/', '%', '{', '\u{7f}', '\u{ff}', '\u{10ffff}', '😀'];
@@ -71,7 +55,7 @@ impl Random {
     fn segment(&mut self) -> Segment {
         let kind = match self.below(3) {
             0 => self.pick(&[KeyType::Text, KeyType::Bytes, KeyType::Path]),
-            _ => self.pick(&KINDS),
+            _ => self.pick(&KeyType::ALL),
         };
         Segment { kind, direction: self.direction(), nullable: self.below(8) == 0 }
     }
