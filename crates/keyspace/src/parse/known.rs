@@ -343,3 +343,11 @@ pub static OTHER_WORDS: &[(&str, &str)] = &[
     ("params", "arguments"),
     ("role", "allow"),
 ];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_stores_are_those_there_are() {
+        assert_eq!(super::STORES, crate::model::StoreKind::ALL.map(|store| store.name()));
+    }
+}
