@@ -17,8 +17,12 @@ pub const BATCH_WRITES_MAX: u64 = 1_000;
 pub const BATCH_BYTES_MAX: u64 = 2 << 20;
 /// Bytes of one batch of plain rows on Cassandra, whose servers refuse more.
 pub const CASSANDRA_BATCH_BYTES_MAX: u64 = 50 << 10;
+/// Checks of one batch: a claim or a row each.
+pub const BATCH_CHECKS_MAX: u64 = 1_000;
 /// Rows of one page.
 pub const PAGE_ROWS_MAX: u64 = 1_000;
+/// Bytes a store reads for one scan before it hands over what it has.
+pub const PAGE_BYTES_MAX: usize = 8 << 20;
 /// Rows or keys of one call with `many`.
 pub const MANY_MAX: u64 = 1_000;
 /// Rows read for each row of a page before the page ends early with its cursor.

@@ -1,0 +1,252 @@
+//! A collection as bytes: the shape of its key, the slots of its rows, its indexes.
+
+use super::index::IndexSchema;
+use super::key::KeyShape;
+use crate::catalogue::Catalogue;
+use crate::error::{Error, ErrorKind, Result};
+use crate::record::{RecordField, RecordShape};
+use crate::value::Value;
+use bytes::Bytes;
+use keyspace::model::{
+    Atomicity, BodyType, Collection, Content, DefaultValue, Field, Keyspace, Mode, StoreKind, Type,
+};
+use std::sync::Arc;
+
+/// A collection with a store's numbers.
+#[derive(Debug)]
+pub struct CollectionSchema {
+    /// What the file says.
+    pub model: Arc<Collection>,
+    /// How its rows are written.
+    pub mode: Mode,
+    /// Its key.
+    pub key: KeyShape,
+    /// What a row holds beside its key: its fields and then its body, or its one value.
+    pub slots: Vec<Slot>,
+    /// How the slots are written.
+    pub content: ContentShape,
+    /// Its indexes, in the order of the file.
+    pub indexes: Vec<Arc<IndexSchema>>,
+}
+
+/// A named place for a value in a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// The field's name, or `body`, or `value`.
+    pub name: String,
+    /// Its type.
+    pub slot_type: Type,
+}
+
+/// How the content of a row is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContentShape {
+    /// No bytes: the key says it all.
+    Nothing,
+    /// A record; a body is its last field.
+    Record(RecordShape),
+    /// JSON text.
+    Json,
+    /// UTF-8 text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// A signed 64-bit number, big endian: a counter, or what a window has counted.
+    Count,
+}
+
+/// The number of a body among the fields of a record: the last there is.
+const BODY_NUMBER: u16 = u16::MAX;
+
+impl CollectionSchema {
+    pub(super) fn new(
+        keyspace: &Keyspace,
+        kind: StoreKind,
+        catalogue: &Catalogue,
+        model: Arc<Collection>,
+    ) -> Result<Self> {
+        let name = model.name.value.as_str();
+        let mode = keyspace.mode(&model);
+        let family = family(keyspace, catalogue, &model)?;
+        let mut key = KeyShape::new(number(catalogue, name)?, &model.key, family);
+        if let (Some(bucket), Atomicity::Group) = (&model.bucket, kind.atomicity()) {
+            key = key.sliced(bucket, number(catalogue, &format!("{name}/slices"))?);
+        }
+        let slots = slots(&model);
+        let content = content(catalogue, &model)?;
+        let mut indexes = Vec::new();
+        for index in &model.indexes {
+            let parts = (model.as_ref(), slots.as_slice(), index.clone());
+            let of = IndexSchema::new(kind, catalogue, mode, parts)?;
+            indexes.push(Arc::new(of));
+        }
+        Ok(CollectionSchema { model, mode, key, slots, content, indexes })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.model.name.value
+    }
+
+    /// The slot with this name.
+    pub fn slot(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.name == name)
+    }
+
+    /// The position of the key segment with this name.
+    pub fn segment(&self, name: &str) -> Option<usize> {
+        self.key.names.iter().position(|known| known == name)
+    }
+
+    /// The bytes of a row; `values` has a value for each slot.
+    pub fn encode(&self, values: &[Value]) -> Result<Bytes> {
+        match (&self.content, values) {
+            (ContentShape::Record(shape), values) => shape.encode(values),
+            (ContentShape::Nothing, _) => Ok(Bytes::new()),
+            (ContentShape::Json, [Value::Json(json)]) => Ok(Bytes::from(json.to_string())),
+            (ContentShape::Text, [Value::Text(text)]) => Ok(Bytes::from(text.clone())),
+            (ContentShape::Bytes, [Value::Bytes(bytes)]) => Ok(bytes.clone()),
+            (ContentShape::Count, [Value::I64(number)]) => {
+                Ok(Bytes::copy_from_slice(&number.to_be_bytes()))
+            }
+            _ => Err(Error::new(ErrorKind::Internal, "a row has values of other types")),
+        }
+    }
+
+    /// One slot of a stored row.
+    pub fn read(&self, row: &Bytes, slot: usize) -> Result<Value> {
+        let corrupt = || Error::new(ErrorKind::Corrupt, "a stored value cannot be read");
+        Ok(match &self.content {
+            ContentShape::Record(shape) => return shape.read(row, slot),
+            ContentShape::Nothing => {
+                return Err(Error::new(ErrorKind::Internal, "a bare key has no slots"));
+            }
+            ContentShape::Json => {
+                Value::Json(serde_json::from_slice(row).map_err(|e| corrupt().caused_by(e))?)
+            }
+            ContentShape::Text => Value::Text(
+                std::str::from_utf8(row).map_err(|e| corrupt().caused_by(e))?.to_string(),
+            ),
+            ContentShape::Bytes => Value::Bytes(row.clone()),
+            ContentShape::Count => {
+                let number: [u8; 8] = row.as_ref().try_into().map_err(|_| corrupt())?;
+                Value::I64(i64::from_be_bytes(number))
+            }
+        })
+    }
+
+    /// Every slot of a stored row.
+    pub fn decode(&self, row: &Bytes) -> Result<Vec<Value>> {
+        match &self.content {
+            ContentShape::Record(shape) => shape.decode(row),
+            _ => (0..self.slots.len()).map(|slot| self.read(row, slot)).collect(),
+        }
+    }
+}
+
+/// The number of a name in the catalogue.
+pub(super) fn number(catalogue: &Catalogue, name: &str) -> Result<u16> {
+    catalogue.spaces.get(name).copied().ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "a name has no number in the catalogue").with("name", name)
+    })
+}
+
+/// The smallest number among the collections whose rows live in the same group.
+fn family(keyspace: &Keyspace, catalogue: &Catalogue, model: &Collection) -> Result<u16> {
+    let mut smallest = number(catalogue, &model.name.value)?;
+    if model.bucket.is_some() || model.history.is_some() {
+        return Ok(smallest);
+    }
+    for other in &keyspace.collections {
+        let apart = other.bucket.is_some() || other.history.is_some();
+        if !apart && other.key.shares_group_with(&model.key) {
+            smallest = smallest.min(number(catalogue, &other.name.value)?);
+        }
+    }
+    Ok(smallest)
+}
+
+fn slots(model: &Collection) -> Vec<Slot> {
+    let value = |slot_type: Type| vec![Slot { name: "value".to_string(), slot_type }];
+    match &model.content {
+        Content::Keys if model.body.is_none() => Vec::new(),
+        Content::Json => value(Type::Json),
+        Content::Text => value(Type::Text),
+        Content::Bytes => value(Type::Bytes),
+        Content::Counter | Content::Window { .. } => value(Type::I64),
+        Content::Keys | Content::Fields(_) => {
+            let fields = model.fields().iter();
+            let fields = fields.map(|field| Slot {
+                name: field.name.clone(),
+                slot_type: field.field_type.clone(),
+            });
+            let body = model.body.map(|body| Slot {
+                name: "body".to_string(),
+                slot_type: match body {
+                    BodyType::Bytes => Type::Bytes,
+                    BodyType::Text => Type::Text,
+                },
+            });
+            fields.chain(body).collect()
+        }
+    }
+}
+
+fn content(catalogue: &Catalogue, model: &Collection) -> Result<ContentShape> {
+    Ok(match &model.content {
+        Content::Keys if model.body.is_none() => ContentShape::Nothing,
+        Content::Json => ContentShape::Json,
+        Content::Text => ContentShape::Text,
+        Content::Bytes => ContentShape::Bytes,
+        Content::Counter | Content::Window { .. } => ContentShape::Count,
+        Content::Keys | Content::Fields(_) => {
+            let mut fields = Vec::new();
+            for field in model.fields() {
+                fields.push(record_field(catalogue, &model.name.value, field)?);
+            }
+            if let Some(body) = model.body {
+                let (field_type, missing) = match body {
+                    BodyType::Bytes => (Type::Bytes, Value::Bytes(Bytes::new())),
+                    BodyType::Text => (Type::Text, Value::Text(String::new())),
+                };
+                fields.push(RecordField { number: BODY_NUMBER, field_type, missing });
+            }
+            ContentShape::Record(RecordShape { fields })
+        }
+    })
+}
+
+/// A field with its number, and what older records answer for it.
+pub(super) fn record_field(
+    catalogue: &Catalogue,
+    collection: &str,
+    field: &Field,
+) -> Result<RecordField> {
+    let numbers = catalogue.fields.get(collection);
+    let Some(number) = numbers.and_then(|fields| fields.get(&field.name)).copied() else {
+        return Err(Error::new(ErrorKind::Internal, "a field has no number in the catalogue")
+            .with("field", &field.name));
+    };
+    let missing = match &field.default {
+        Some(default) => constant(default, &field.field_type),
+        None => Value::Null,
+    };
+    Ok(RecordField { number, field_type: field.field_type.clone(), missing })
+}
+
+/// The value of a constant default; null for those that depend on the call.
+pub fn constant(default: &DefaultValue, of: &Type) -> Value {
+    match (default, of.required()) {
+        (DefaultValue::Number(text), Type::I64) => text.parse().map_or(Value::Null, Value::I64),
+        (DefaultValue::Number(text), Type::U64) => text.parse().map_or(Value::Null, Value::U64),
+        (DefaultValue::Number(text), Type::F64) => text.parse().map_or(Value::Null, Value::F64),
+        (DefaultValue::Text(text), _) => Value::Text(text.clone()),
+        (DefaultValue::Bool(value), _) => Value::Bool(*value),
+        (DefaultValue::EmptyList, Type::Json) => Value::Json(serde_json::Value::Array(Vec::new())),
+        (DefaultValue::EmptyList, _) => Value::List(Vec::new()),
+        (DefaultValue::EmptyObject, _) => {
+            Value::Json(serde_json::Value::Object(serde_json::Map::new()))
+        }
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,202 @@
+//! The shape of one kind of key: its number, its typed segments, where its group ends.
+
+use crate::clock::Milliseconds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::{Key, Range};
+use crate::value::Value;
+use bytes::Bytes;
+use keyspace::key::{self, Direction, KeyReader, KeyType, KeyWriter};
+use keyspace::layout::engine::segment_shape;
+use keyspace::model::{self, Bucket};
+use std::sync::Arc;
+
+/// The shape of a key.
+#[derive(Clone, Debug)]
+pub struct KeyShape {
+    /// The number of its space.
+    pub space: u16,
+    /// Its segments, literals left out. On group-atomic stores the key of an entry of versioned rows
+    /// ends with the id of the attempt that wrote it, which is not among them.
+    pub segments: Vec<key::Segment>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their types.
+    pub types: Vec<model::Type>,
+    /// How many of them are the group.
+    pub group: usize,
+    /// The number of the smallest space whose rows live in the same group.
+    pub family: u16,
+    /// The time slices of a group, where the store cuts it.
+    pub slices: Option<Slices>,
+    /// Whether an attempt's id ends the key.
+    pub attempt: bool,
+}
+
+/// How a group is cut into time slices, by the first segment after the bar.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    /// The length of a slice, in milliseconds.
+    pub every: i64,
+    /// The key of the directory: the group's segments and the number of the slice.
+    pub directory: Arc<KeyShape>,
+}
+
+/// Where something lives on a group-atomic store: what has one place changes together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place(Bytes);
+
+impl AsRef<[u8]> for Place {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl KeyShape {
+    /// The shape of a key of the model.
+    pub fn new(space: u16, key: &model::Key, family: u16) -> Self {
+        let segments: Vec<&model::Segment> = key.segments().collect();
+        KeyShape {
+            space,
+            segments: segments.iter().map(|segment| segment_shape(segment)).collect(),
+            names: segments.iter().map(|segment| segment.name.clone()).collect(),
+            types: segments.iter().map(|segment| segment.segment_type.clone()).collect(),
+            group: key.group_segments().count(),
+            family,
+            slices: None,
+            attempt: false,
+        }
+    }
+
+    /// The same shape cut into slices, with the number of their directory.
+    pub fn sliced(mut self, bucket: &Bucket, directory: u16) -> Self {
+        let group = self.group;
+        let mut segments: Vec<key::Segment> = self.segments.iter().take(group).copied().collect();
+        segments.push(KeyType::I64.ascending());
+        let mut names: Vec<String> = self.names.iter().take(group).cloned().collect();
+        names.push("slice".to_string());
+        let mut types: Vec<model::Type> = self.types.iter().take(group).cloned().collect();
+        types.push(model::Type::I64);
+        let directory = KeyShape {
+            space: directory,
+            segments,
+            names,
+            types,
+            group,
+            family: directory,
+            slices: None,
+            attempt: false,
+        };
+        let every = i64::try_from(bucket.every).unwrap_or(i64::MAX).max(1);
+        self.slices = Some(Slices { every, directory: Arc::new(directory) });
+        self
+    }
+
+    /// The key of these values, one for each segment.
+    pub fn encode<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<Key> {
+        let (bytes, written) = self.write(values)?;
+        if written != self.segments.len() {
+            return Err(Error::new(ErrorKind::Internal, "a key has too few values"));
+        }
+        Ok(Key::from(bytes))
+    }
+
+    /// The front of a key: the number and as many whole segments as there are values.
+    pub fn front<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<Vec<u8>> {
+        self.write(values).map(|(bytes, _)| bytes)
+    }
+
+    fn write<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<(Vec<u8>, usize)> {
+        let mut bytes = Vec::with_capacity(64);
+        let mut writer = KeyWriter::new(&mut bytes, self.space);
+        let mut written = 0;
+        for (value, (segment, name)) in
+            values.into_iter().zip(self.segments.iter().zip(&self.names))
+        {
+            let put = match value {
+                Value::Text(text) if segment.kind == KeyType::Text => {
+                    writer.text(text, segment.direction)
+                }
+                other => match other.as_segment() {
+                    Some(value) => writer.value(*segment, &value),
+                    None => {
+                        return Err(Error::new(
+                            ErrorKind::Internal,
+                            "a value has no place in a key",
+                        )
+                        .with("segment", name));
+                    }
+                },
+            };
+            put.map_err(|error| Error::from(error).with("segment", name))?;
+            written += 1;
+        }
+        Ok((bytes, written))
+    }
+
+    /// The values of a key; an attempt at its end is left out.
+    pub fn decode(&self, key: &Key) -> Result<Vec<Value>> {
+        let mut reader = KeyReader::new(key.as_ref()).map_err(corrupt)?;
+        let mut values = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            values.push(Value::from_segment(reader.value(*segment).map_err(corrupt)?));
+        }
+        if self.attempt {
+            reader.uuid(Direction::Ascending).map_err(corrupt)?;
+        }
+        reader.finish().map_err(corrupt)?;
+        Ok(values)
+    }
+
+    /// All keys that begin with this front and go on.
+    pub fn children(&self, front: &[u8]) -> Range {
+        Range::from(key::children(front))
+    }
+
+    /// Where a key lives.
+    pub fn place(&self, key: &[u8]) -> Result<Place> {
+        let mut reader = KeyReader::new(key).map_err(corrupt)?;
+        for segment in self.segments.iter().take(self.group) {
+            reader.value(*segment).map_err(corrupt)?;
+        }
+        let group = key.get(2..reader.offset()).unwrap_or_default();
+        let mut place = Vec::with_capacity(2 + group.len() + 10);
+        place.extend_from_slice(&self.family.to_be_bytes());
+        place.extend_from_slice(group);
+        if let (Some(slices), Some(by)) = (&self.slices, self.segments.get(self.group)) {
+            let time = time_of(&reader.value(*by).map_err(corrupt)?);
+            place.extend_from_slice(&self.space.to_be_bytes());
+            place.extend_from_slice(&slices.number(time).to_be_bytes());
+        }
+        Ok(Place(Bytes::from(place)))
+    }
+}
+
+impl Slices {
+    /// The number of the slice an instant lies in.
+    pub fn number(&self, time: Milliseconds) -> i64 {
+        time.div_euclid(self.every)
+    }
+}
+
+/// The instant a time-like segment holds, in milliseconds; 0 for others.
+pub fn time_of(value: &key::Value<'_>) -> Milliseconds {
+    match value {
+        key::Value::Timestamp(at) => *at,
+        key::Value::Date(days) => i64::from(*days) * 86_400_000,
+        key::Value::Ulid(bytes) => {
+            let [a, b, c, d, e, f, ..] = *bytes;
+            i64::from_be_bytes([0, 0, a, b, c, d, e, f])
+        }
+        key::Value::TimeUuid(bytes) => {
+            let [l0, l1, l2, l3, m0, m1, h0, h1, ..] = *bytes;
+            let ticks = i64::from_be_bytes([h0 & 0x0f, h1, m0, m1, l0, l1, l2, l3]);
+            // A version 1 UUID counts 100 ns since 1582-10-15.
+            ticks / 10_000 - 12_219_292_800_000
+        }
+        _ => 0,
+    }
+}
+
+fn corrupt(error: key::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error)
+}

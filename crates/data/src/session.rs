@@ -1,0 +1,161 @@
+//! One call's view of its store: what it reads and writes is counted here and nowhere else.
+//!
+//! Every execution carries a session. At the end its usage is held against the bounds of the plan;
+//! passing them is an error in tests, and behind a switch for users.
+
+use crate::clock::Milliseconds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Schema;
+use crate::store::{Batch, Key, Outcome, Page, Row, Scan, Store};
+use futures_util::future::try_join_all;
+use keyspace::plan::Bounds;
+use std::sync::Arc;
+
+/// What a call has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Waits on the store.
+    pub round_trips: u64,
+    /// Times the whole was begun.
+    pub attempts: u64,
+    /// Records, entries and claims read.
+    pub rows_read: u64,
+    /// Records, entries, claims and helper rows written or removed.
+    pub rows_written: u64,
+    /// Bytes of keys and values read.
+    pub bytes_read: u64,
+    /// Bytes of keys and values written.
+    pub bytes_written: u64,
+}
+
+/// One call's view of its store.
+#[derive(Debug)]
+pub struct Session<'a> {
+    store: &'a dyn Store,
+    schema: &'a Arc<Schema>,
+    /// The instant of the call: expiry is judged by it.
+    pub now: Milliseconds,
+    /// Until when it may try.
+    pub deadline: Milliseconds,
+    /// What it has cost so far.
+    pub usage: Usage,
+}
+
+impl<'a> Session<'a> {
+    /// A session of a call at `now`.
+    pub fn new(
+        store: &'a dyn Store,
+        schema: &'a Arc<Schema>,
+        now: Milliseconds,
+        deadline: Milliseconds,
+    ) -> Self {
+        Session { store, schema, now, deadline, usage: Usage::default() }
+    }
+
+    /// The schema of the store.
+    pub fn schema(&self) -> &'a Arc<Schema> {
+        self.schema
+    }
+
+    /// The store, for what is not counted.
+    pub fn store(&self) -> &'a dyn Store {
+        self.store
+    }
+
+    /// The rows under these keys, in their order; expired ones and tombstones included.
+    pub async fn get(&mut self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = self.store.get(keys).await?;
+        if rows.len() != keys.len() {
+            return Err(Error::new(ErrorKind::Internal, "a store answered another number of rows"));
+        }
+        self.usage.round_trips += 1;
+        self.usage.rows_read += rows.len() as u64;
+        for (key, row) in keys.iter().zip(&rows) {
+            let weight = row.as_ref().map_or(0, |row| key.bytes().len() + row.weight());
+            self.usage.bytes_read += weight as u64;
+        }
+        Ok(rows)
+    }
+
+    /// A stretch of one range.
+    pub async fn scan(&mut self, scan: &Scan) -> Result<Page> {
+        if scan.range.is_empty() {
+            return Ok(Page { rows: Vec::new(), end: crate::store::End::Range });
+        }
+        let page = self.store.scan(scan).await?;
+        self.usage.round_trips += 1;
+        self.count(scan, &page)?;
+        Ok(page)
+    }
+
+    /// Stretches of several ranges, asked for together: one wait.
+    pub async fn scan_together(&mut self, scans: &[Scan]) -> Result<Vec<Page>> {
+        let store = self.store;
+        let pages = try_join_all(scans.iter().map(|scan| store.scan(scan))).await?;
+        self.usage.round_trips += 1;
+        for (scan, page) in scans.iter().zip(&pages) {
+            self.count(scan, page)?;
+        }
+        Ok(pages)
+    }
+
+    fn count(&mut self, scan: &Scan, page: &Page) -> Result<()> {
+        self.usage.rows_read += page.rows.len() as u64;
+        for keyed in &page.rows {
+            // Cheap, and no row of another owner gets past it, whatever a store does.
+            if !scan.range.contains(keyed.key.as_ref()) {
+                return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
+            }
+            self.usage.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
+        }
+        Ok(())
+    }
+
+    /// All of the batch, or nothing.
+    pub async fn commit(&mut self, batch: &Batch) -> Result<Outcome> {
+        self.usage.round_trips += 1;
+        self.usage.rows_written += batch.writes.len() as u64;
+        self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
+        self.store.commit(batch).await
+    }
+
+    /// Batches for different places, sent together: one wait.
+    pub async fn commit_together(&mut self, batches: &[Batch]) -> Result<Vec<Outcome>> {
+        if batches.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.usage.round_trips += 1;
+        for batch in batches {
+            self.usage.rows_written += batch.writes.len() as u64;
+            self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
+        }
+        let store = self.store;
+        try_join_all(batches.iter().map(|batch| store.commit(batch))).await
+    }
+
+    /// Holds what was used against what the plan allows.
+    pub fn hold_to(&self, bounds: &Bounds) -> Result<()> {
+        let attempts = bounds.attempts;
+        let most = |one: u64| one.saturating_mul(attempts);
+        let used = [
+            ("round_trips", self.usage.round_trips, most(bounds.round_trips)),
+            ("rows_read", self.usage.rows_read, most(bounds.rows_read)),
+            ("rows_written", self.usage.rows_written, most(bounds.rows_written)),
+            ("bytes_read", self.usage.bytes_read, most(bounds.bytes_read)),
+            ("bytes_written", self.usage.bytes_written, most(bounds.bytes_written)),
+            ("attempts", self.usage.attempts, attempts),
+        ];
+        match used.into_iter().find(|(_, used, allowed)| used > allowed) {
+            None => Ok(()),
+            Some((what, used, allowed)) => {
+                Err(Error::new(ErrorKind::Bound, "a call used more than its plan allows")
+                    .with("what", what)
+                    .with("used", used)
+                    .with("allowed", allowed))
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys and ranges of keys, encoded: the number of a space, then its segments.
+
+use bytes::Bytes;
+use keyspace::key::KeyRange;
+use std::borrow::Borrow;
+use std::fmt;
+
+/// The encoded key of a row, an entry or a claim; compared byte by byte.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(Bytes);
+
+impl Key {
+    /// A key that was encoded.
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        Key(bytes.into())
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// The number of the space it belongs to; 0, which no space has, for fewer than two bytes.
+    pub fn space(&self) -> u16 {
+        match self.0.as_ref() {
+            [high, low, ..] => u16::from_be_bytes([*high, *low]),
+            _ => 0,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Key {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Key {
+    fn from(bytes: Vec<u8>) -> Self {
+        Key(Bytes::from(bytes))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Key({})", self.0.escape_ascii())
+    }
+}
+
+/// A half-open range of keys: `start` is in it, `end` is not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Range {
+    /// The first key that can be in the range.
+    pub start: Bytes,
+    /// The first key that cannot.
+    pub end: Bytes,
+}
+
+impl Range {
+    /// Whether no key can lie in the range.
+    pub fn is_empty(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Whether a key lies in the range.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.start.as_ref() <= key && key < self.end.as_ref()
+    }
+
+    /// The part of the range that a scan has still to read after `last`, which it has read.
+    pub fn after(&self, last: &Key, reverse: bool) -> Range {
+        if reverse {
+            return Range { start: self.start.clone(), end: last.bytes().clone() };
+        }
+        // The next possible key is the same one with a zero byte behind it.
+        let mut start = Vec::with_capacity(last.bytes().len() + 1);
+        start.extend_from_slice(last.as_ref());
+        start.push(0);
+        Range { start: Bytes::from(start), end: self.end.clone() }
+    }
+}
+
+impl From<KeyRange> for Range {
+    fn from(range: KeyRange) -> Self {
+        Range { start: Bytes::from(range.start), end: Bytes::from(range.end) }
+    }
+}
+
+impl fmt::Debug for Range {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}..{}", self.start.escape_ascii(), self.end.escape_ascii())
+    }
+}

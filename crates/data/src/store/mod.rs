@@ -1,0 +1,111 @@
+//! The waist: everything a store must be able to do, and what it promises when it does it.
+//!
+//! ```text
+//!              get(keys) ─▶ rows          scan(range) ─▶ page          what is there
+//! run time ──▶                                                   ──▶ STORE
+//!              commit(batch: checks, writes) ─▶ committed │ conflict │ not known
+//! ```
+//!
+//! Two classes of store pass through it. A *whole-store atomic* one takes any batch; a
+//! *group-atomic* one takes batches whose keys have one place ([`Schema::place`]), and the protocol
+//! in `protocol/` builds indexes and unique values across places above it.
+//!
+//! # The contract
+//!
+//! 1. **Atomic.** After any crash, all writes of a batch are there or none; no reader ever sees a
+//!    part of one (of several places: of one place).
+//! 2. **Serializable.** A batch that commits saw all its checks hold at one instant between call and
+//!    return. Reads see committed rows only, and every commit acknowledged before they began.
+//! 3. **Once.** A batch sent again with the same id answers `Committed` with the same totals, if it
+//!    was committed in the last [`OUTCOME_KEPT`]; only `Committed` is remembered.
+//! 4. **Durable.** What was acknowledged, *and what a read has returned*, survives what
+//!    [`Description::durability`] names.
+//! 5. **Honest.** [`Outcome::Indeterminate`] only after the store has tried to find out until the
+//!    batch's deadline. A store that cannot write any more is [`ErrorKind::Poisoned`] until it is
+//!    opened anew.
+//! 6. **Expired is absent**, for every check and every write: a row whose `expires` is not after the
+//!    batch's `now`. Reads may still return such rows, with their `expires`: whoever asked judges.
+//! 7. **Order.** A scan answers keys in the order of their bytes, or wholly reversed, none twice.
+//! 8. **Bytes** of keys and values come back as they were given.
+//! 9. **Limits** are checked at the door: nothing larger than [`limits`] is kept, and a refused batch
+//!    has changed nothing.
+//!
+//! | what happens in a store | what it answers |
+//! |---|---|
+//! | a check does not hold, a window is full, a counter would overflow | `Conflict`, nothing written |
+//! | cannot be reached, is starting, has no memory left; nothing was sent | [`ErrorKind::Unavailable`] |
+//! | the reply to a commit was lost and its fate could not be found out | `Indeterminate` |
+//! | something of another program, or of another type, lies where a row should | [`ErrorKind::Mismatch`] |
+//! | bytes that no version of Keyway wrote | [`ErrorKind::Corrupt`] |
+//! | a batch reaches several places of a group-atomic store | [`ErrorKind::Unsupported`] |
+//!
+//! Histories need nothing more: a batch of unversioned puts appends without reading, a scan ranges
+//! over any whole leading part of a key, and a snapshot row names in its value what it covers.
+
+mod batch;
+mod description;
+mod feed;
+mod key;
+mod row;
+
+pub use batch::{
+    Batch, Check, CommitId, Conflict, Expect, Found, Outcome, Total, Version, Where, WindowRule,
+    Write,
+};
+pub use description::{Description, Durability, Reach};
+pub use feed::{Change, Changes, Position};
+pub use key::{Key, Range};
+pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
+
+pub use keyspace::model::limits;
+
+use crate::clock::Milliseconds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Schema;
+use async_trait::async_trait;
+use keyspace::model::Keyspace;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a store remembers that a batch was committed, at least.
+pub const OUTCOME_KEPT: Duration = Duration::from_secs(600);
+
+/// A store: see the head of this module for what each method promises.
+#[async_trait]
+pub trait Store: fmt::Debug + Send + Sync {
+    /// What kind of store it is and what it promises; the same for as long as it is open.
+    fn describe(&self) -> Description;
+
+    /// Makes the store ready for a keyspace: numbers for new collections and fields, tables where
+    /// it has them. What is there already is kept; what does not fit is refused, with the reason.
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>>;
+
+    /// The rows under these keys, in their order.
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>>;
+
+    /// A stretch of one range.
+    async fn scan(&self, scan: &Scan) -> Result<Page>;
+
+    /// All of the batch, or nothing.
+    async fn commit(&self, batch: &Batch) -> Result<Outcome>;
+
+    /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
+    /// a log offer it; [`ErrorKind::Mismatch`] if the log no longer reaches back so far.
+    async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
+        let _ = (since, rows);
+        Err(Error::new(ErrorKind::Unsupported, "this store keeps no log of its changes"))
+    }
+
+    /// Removes rows that ended at or before `now`, at most so many, and says how many went.
+    /// Stores that let rows go by themselves have nothing to do.
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        let _ = (now, rows);
+        Ok(0)
+    }
+
+    /// Writes what is still to be written and lets go of the store.
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
