@@ -11,7 +11,10 @@ pub mod caller;
 pub mod catalogue;
 pub mod change;
 pub mod clock;
+pub mod entries;
 pub mod error;
+pub mod evaluate;
+pub mod ids;
 
 pub mod protocol;
 pub mod record;
