@@ -16,6 +16,7 @@ pub mod error;
 pub mod evaluate;
 pub mod ids;
 
+pub mod maintain;
 pub mod protocol;
 pub mod record;
 pub mod request;
