@@ -11,8 +11,12 @@ pub mod caller;
 pub mod catalogue;
 pub mod change;
 pub mod clock;
+pub mod entries;
 pub mod error;
+pub mod evaluate;
+pub mod ids;
 
+pub mod maintain;
 pub mod protocol;
 pub mod record;
 pub mod request;

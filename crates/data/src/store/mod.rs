@@ -93,6 +93,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
+    /// A stretch of every row of a space, whatever its place, for whoever looks after the store. The
+    /// order is the store's own, and going on after the last key goes on in it.
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        self.scan(scan).await
+    }
+
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
     /// a log offer it; [`ErrorKind::Mismatch`] if the log no longer reaches back so far.
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {

@@ -6,6 +6,8 @@
 //!
 //! A value is made with its type at hand; it is never guessed from how something looks.
 
+mod text;
+
 use bytes::Bytes;
 use keyspace::key;
 use std::borrow::Cow;

@@ -279,6 +279,28 @@ pub struct Member {
     pub condition: Option<Expression>,
 }
 
+impl Allow {
+    /// The segments and fields of a collection that the caller fills, for a verb.
+    pub fn fills(&self, collection: &Collection, verb: Verb) -> Vec<String> {
+        let role = matches!(self, Allow::Role(_));
+        let mut filled = Vec::new();
+        if let Some(owner) = &collection.owner {
+            // Reads of others' rows name the owner; writes never do, except for a role.
+            let named = match verb.is_read() {
+                true => *self != Allow::Owner && *self != Allow::Step,
+                false => role,
+            };
+            if !named {
+                filled.push(owner.name.clone());
+            }
+        }
+        if let Some(tenant) = collection.tenant.as_ref().filter(|_| !role) {
+            filled.push(tenant.name.clone());
+        }
+        filled
+    }
+}
+
 impl fmt::Display for Allow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -192,23 +192,3 @@ fn is_role(role: &str) -> bool {
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-')
 }
-
-/// The segments and fields that the caller fills under an `allow`, for a verb on a collection.
-pub fn filled_by_caller(collection: &Collection, allow: &Allow, verb: Verb) -> Vec<String> {
-    let role = matches!(allow, Allow::Role(_));
-    let mut filled = Vec::new();
-    if let Some(owner) = &collection.owner {
-        // Reads of others' rows name the owner; writes never do, except for a role.
-        let named = match verb.is_read() {
-            true => *allow != Allow::Owner && *allow != Allow::Step,
-            false => role,
-        };
-        if !named {
-            filled.push(owner.name.clone());
-        }
-    }
-    if let Some(tenant) = collection.tenant.as_ref().filter(|_| !role) {
-        filled.push(tenant.name.clone());
-    }
-    filled
-}

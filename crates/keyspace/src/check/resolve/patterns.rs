@@ -1,7 +1,6 @@
 //! Patterns with one verb: settings that fit it, bindings, conditions and changes.
 
 use super::Resolver;
-use super::allow::filled_by_caller;
 use super::arguments::{Call, argument, argument_types, find, imply, without};
 use super::collections::members;
 use super::names::{NameOf, check_name};
@@ -43,7 +42,7 @@ impl Resolver<'_> {
         let (verb, target) = self.aimed(written)?;
         let collection = std::sync::Arc::clone(&target.collection);
         let allow = self.allow(written.allow.as_ref(), Some(&collection), verb.verb);
-        let filled = filled_by_caller(&collection, &allow, verb.verb);
+        let filled = allow.fills(&collection, verb.verb);
         let call = Call {
             verb: verb.verb,
             target: &target,

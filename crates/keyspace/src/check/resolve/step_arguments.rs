@@ -1,6 +1,5 @@
 //! What a call can give the steps of an `atomic`.
 
-use super::allow::filled_by_caller;
 use super::arguments::{Call, find, merge_rows, without};
 use crate::model::{Allow, Argument, ArgumentRole, Pattern, Target, Verb};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ pub(super) fn step_arguments(
 ) -> (Vec<Argument>, Vec<String>) {
     let Some(target) = &pattern.target else { return (Vec::new(), Vec::new()) };
     let allow = if pattern.allow == Allow::Step { allow } else { &pattern.allow };
-    let filled = filled_by_caller(&target.collection, allow, pattern.verb);
+    let filled = allow.fills(&target.collection, pattern.verb);
     let call = Call {
         verb: pattern.verb,
         target,
@@ -38,7 +37,7 @@ pub(super) fn step_arguments(
 
 /// What a call can give a check: the key of the row.
 pub(super) fn check_arguments(target: &Target, allow: &Allow) -> (Vec<Argument>, Vec<String>) {
-    let filled = filled_by_caller(&target.collection, allow, Verb::Get);
+    let filled = allow.fills(&target.collection, Verb::Get);
     let call = Call {
         verb: Verb::Get,
         target,
