@@ -29,7 +29,7 @@ impl Batch {
             check_write(write)?;
             bytes += write.bytes();
         }
-        at_most("a batch is too large", BATCH_BYTES_MAX, bytes)?;
+        check_batch_bytes(BATCH_BYTES_MAX, bytes)?;
         check_once(&self.writes)
     }
 }
@@ -37,14 +37,24 @@ impl Batch {
 impl Scan {
     /// Whether it asks for a number of rows that may be asked for, between keys that can be.
     pub fn check_limits(&self) -> Result<()> {
-        if self.rows == 0 {
-            return Err(Error::new(ErrorKind::Argument, "a scan asks for at least one row")
-                .with("limit", 1)
-                .with("given", 0));
-        }
-        at_most("a scan asks for too many rows", READ_ROWS_MAX, self.rows)?;
+        check_rows(self.rows)?;
         check_range(&self.range)
     }
+}
+
+/// Whether so many rows may be asked for.
+pub fn check_rows(rows: usize) -> Result<()> {
+    if rows == 0 {
+        return Err(Error::new(ErrorKind::Argument, "a read asks for at least one row")
+            .with("limit", 1)
+            .with("given", 0));
+    }
+    at_most("a read asks for too many rows", READ_ROWS_MAX, rows)
+}
+
+/// Whether a batch of so many bytes may be committed.
+pub fn check_batch_bytes(limit: u64, given: usize) -> Result<()> {
+    at_most("a batch is too large", limit, given)
 }
 
 /// Whether these keys may be asked for together.
