@@ -44,7 +44,9 @@
 
 mod batch;
 mod description;
+pub mod door;
 mod feed;
+pub mod judge;
 mod key;
 mod row;
 
@@ -54,6 +56,7 @@ pub use batch::{
 };
 pub use description::{Description, Durability, Reach};
 pub use feed::{Change, Changes, Position};
+pub use judge::{Judgement, judge};
 pub use key::{Key, Range};
 pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
 
