@@ -67,6 +67,8 @@ pub const FIELDS_MAX: usize = 1_000;
 pub const INDEXES_MAX: usize = 64;
 /// Words of one enum.
 pub const ENUM_WORDS_MAX: usize = 256;
+/// Lists and objects inside one another in one JSON value.
+pub const JSON_DEPTH_MAX: usize = 64;
 /// Characters of a name.
 pub const NAME_CHARACTERS_MAX: usize = 48;
 /// Bytes of the longest text escape-free segment the checker assumes for an unbounded segment.
