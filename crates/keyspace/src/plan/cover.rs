@@ -12,12 +12,12 @@ use crate::model::{Expression, ExpressionKind, Function, Key};
 
 /// Metres of one degree of latitude, rounded down: shorter cells, more of them.
 const METRES_PER_DEGREE: f64 = 110_500.0;
-/// The latitude up to which `geohash` serves.
-const GEOHASH_LATITUDE_MAX: f64 = 85.0;
+/// The latitude, in degrees, up to which `geohash` serves.
+pub const GEOHASH_LATITUDE_MAX: f64 = 85.0;
 /// A latitude to estimate with.
 const LATITUDE_USUAL: f64 = 45.0;
-/// The earth's radius in metres.
-const EARTH_RADIUS: f64 = 6_371_010.0;
+/// The earth's mean radius in metres: distances are those on a sphere.
+pub const EARTH_RADIUS: f64 = 6_371_010.0;
 /// The area of the smallest S2 cell of level 0, in steradians; a quarter at each further level.
 const S2_AREA_MIN: f64 = 1.257_078_722_109_418;
 /// The longest diagonal of an S2 cell of level 0, in radians; half at each further level.
