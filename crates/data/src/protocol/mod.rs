@@ -8,11 +8,14 @@
 //! The verbs above do not know which class they run on: they hand a [`WriteSet`] down and get a
 //! [`Verdict`], and they ask here whether an entry still belongs to the record it names.
 
+mod whole;
+
 use crate::change::{Entry, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::CollectionSchema;
 use crate::session::Session;
 use crate::store::{CommitId, Found, Key, Row, Total, Version};
+use keyspace::model::Atomicity;
 use std::sync::Arc;
 
 /// What became of a write set.
@@ -71,8 +74,12 @@ pub enum Obstacle {
 
 /// Commits a write set.
 pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
-    let _ = (session, set);
-    Err(Error::new(ErrorKind::Internal, "write sets cannot be committed yet"))
+    match session.schema().kind().atomicity() {
+        Atomicity::WholeStore => whole::commit(session, set).await,
+        Atomicity::Group => {
+            Err(Error::new(ErrorKind::Internal, "group-atomic stores cannot be written yet"))
+        }
+    }
 }
 
 /// The key under which an entry of a stored row lies; nothing if the row does not know it.
