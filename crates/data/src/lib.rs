@@ -12,7 +12,7 @@ pub mod catalogue;
 pub mod change;
 pub mod clock;
 pub mod error;
-
+pub mod geo;
 pub mod protocol;
 pub mod record;
 pub mod request;
