@@ -17,6 +17,9 @@ const SEED: u64 = 20_261_115;
 const POINTS: usize = 200_000;
 const CIRCLES: usize = 300;
 
+/// Latitude and longitude.
+type Place = (f64, f64);
+
 struct Chance(SeededRandom);
 
 impl Chance {
@@ -30,7 +33,7 @@ impl Chance {
     }
 
     /// Uniform on the sphere.
-    fn anywhere(&self) -> (f64, f64) {
+    fn anywhere(&self) -> Place {
         (self.between(-1.0, 1.0).asin().to_degrees(), self.between(-180.0, 180.0))
     }
 
@@ -40,7 +43,7 @@ impl Chance {
     }
 
     /// A place where grids are in danger: poles, the date line, borders and corners of cells.
-    fn awkward(&self, number: usize) -> (f64, f64) {
+    fn awkward(&self, number: usize) -> Place {
         let corner = (1.0 / 2_f64.sqrt()).atan().to_degrees();
         let turn = [-135.0, -45.0, 45.0, 135.0][(self.0.number() % 4) as usize];
         let sign = if self.share() < 0.5 { -1.0 } else { 1.0 };
@@ -61,7 +64,7 @@ impl Chance {
     }
 
     /// A point so far from another, in any direction.
-    fn away(&self, (latitude, longitude): (f64, f64), metres: f64) -> (f64, f64) {
+    fn away(&self, (latitude, longitude): Place, metres: f64) -> Place {
         let (phi, reach) = (latitude.to_radians(), metres / EARTH_RADIUS);
         let bearing = self.between(0.0, 2.0 * PI);
         let sine = phi.sin() * reach.cos() + phi.cos() * reach.sin() * bearing.cos();
@@ -73,7 +76,7 @@ impl Chance {
 }
 
 struct World {
-    points: Vec<(f64, f64)>,
+    points: Vec<Place>,
     /// For each grid, the points of each cell.
     cells: HashMap<String, HashMap<String, Vec<usize>>>,
 }
@@ -86,7 +89,7 @@ fn name(cell: &Value) -> String {
     }
 }
 
-fn cell_of(grid: Grid, (latitude, longitude): (f64, f64)) -> Value {
+fn cell_of(grid: Grid, (latitude, longitude): Place) -> Value {
     match grid {
         Grid::Cell(level) => Value::Cell(cell(latitude, longitude, level).unwrap()),
         Grid::Geohash(characters) => Value::Text(geohash(latitude, longitude, characters).unwrap()),
@@ -106,13 +109,7 @@ impl World {
     }
 
     /// What a `near` answers: rows of the cells, measured.
-    fn select(
-        &mut self,
-        grid: Grid,
-        cover: &[Value],
-        centre: (f64, f64),
-        radius: f64,
-    ) -> Vec<usize> {
+    fn select(&mut self, grid: Grid, cover: &[Value], centre: Place, radius: f64) -> Vec<usize> {
         let cells = self.cells(grid);
         let candidates: Vec<usize> =
             cover.iter().filter_map(|cell| cells.get(&name(cell))).flatten().copied().collect();
@@ -122,17 +119,17 @@ impl World {
         found
     }
 
-    fn is_near(&self, number: usize, centre: (f64, f64), radius: f64) -> bool {
+    fn is_near(&self, number: usize, centre: Place, radius: f64) -> bool {
         let (latitude, longitude) = self.points[number];
         distance(centre.0, centre.1, latitude, longitude) <= radius
     }
 }
 
 /// Points everywhere and around awkward places, and circles around those places.
-fn world() -> (World, Vec<((f64, f64), f64)>) {
+fn world() -> (World, Vec<(Place, f64)>) {
     let chance = Chance(SeededRandom::new(SEED));
-    let places: Vec<(f64, f64)> = (0..CIRCLES).map(|number| chance.awkward(number)).collect();
-    let mut points: Vec<(f64, f64)> = places.clone();
+    let places: Vec<Place> = (0..CIRCLES).map(|number| chance.awkward(number)).collect();
+    let mut points: Vec<Place> = places.clone();
     points.extend([(90.0, 0.0), (-90.0, 0.0), (0.0, 180.0), (0.0, -180.0), (0.0, 0.0)]);
     while points.len() < POINTS / 2 {
         points.push(chance.anywhere());
