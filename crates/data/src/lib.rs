@@ -13,6 +13,7 @@ pub mod change;
 pub mod clock;
 pub mod error;
 pub mod geo;
+pub mod ids;
 pub mod protocol;
 pub mod record;
 pub mod request;
