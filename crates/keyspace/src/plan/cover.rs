@@ -142,7 +142,8 @@ fn s2_cells(level: u32, radius: f64, area_of_one: f64, diagonal: f64) -> u64 {
     let all = 6.0 / (scale * scale);
     // Every touched cell lies whole in a circle wider by one diagonal.
     let reach = (radius / EARTH_RADIUS + diagonal * scale).min(std::f64::consts::PI);
-    let area = 2.0 * std::f64::consts::PI * (1.0 - reach.cos());
+    // Not `1 - cos`, which for a circle of metres is rounding and nothing else.
+    let area = 4.0 * std::f64::consts::PI * (reach / 2.0).sin().powi(2);
     (area / (area_of_one * scale * scale)).ceil().min(all) as u64
 }
 
@@ -168,6 +169,16 @@ mod tests {
                     assert!(grid(fineness).cells_max(radius * 2.0) >= cells);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_circle_is_counted_in_cells_alike_at_every_level() {
+        for level in 10..30 {
+            let radius = 1e6 * 0.5f64.powi(level as i32);
+            let cells = |level: u32, radius: f64| Grid::Cell(level).cells_max(radius);
+            assert!(cells(level, 0.0).abs_diff(15) <= 1, "{level}");
+            assert!(cells(level, radius).abs_diff(cells(level + 1, radius / 2.0)) <= 1, "{level}");
         }
     }
 
