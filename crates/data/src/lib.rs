@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod change;
 pub mod clock;
 pub mod error;
+pub mod evaluate;
 pub mod geo;
 pub mod ids;
 pub mod protocol;
