@@ -1,6 +1,6 @@
 //! Two operands compared: by value, whatever their types, where the checker lets them meet.
 
-use super::convert::id_of;
+use super::convert::identify;
 use super::operand::{Operand, Whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::Value;
@@ -120,12 +120,12 @@ fn id_type(id: &Value) -> Option<Type> {
 
 /// A caller's id, of the type of another id.
 fn id_like(text: &str, id: &Value) -> Option<Value> {
-    id_type(id).and_then(|of| id_of(text, &of))
+    id_type(id).and_then(|of| identify(text, &of))
 }
 
 fn whole_id(text: &str, of: Whole) -> Option<i128> {
     let of = if of == Whole::I64 { Type::I64 } else { Type::U64 };
-    match id_of(text, &of)? {
+    match identify(text, &of)? {
         Value::I64(number) => Some(i128::from(number)),
         Value::U64(number) => Some(i128::from(number)),
         _ => None,

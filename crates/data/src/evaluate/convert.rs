@@ -8,10 +8,8 @@
 use super::operand::{Operand, in_range};
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::Value;
-use keyspace::key::KeyType;
-use keyspace::key::text::{parse_scalar, scalar_text};
 use keyspace::model::Type;
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 
 impl Operand {
     /// The value as one of a type that the checker lets it go into.
@@ -21,7 +19,7 @@ impl Operand {
                 Value::Json(Json::Null)
             }
             (Operand::Other(Value::Null), _) => Value::Null,
-            (operand, Type::Json) => Value::Json(json(operand.into_value()?)?),
+            (operand, Type::Json) => Value::Json(json(&operand.into_value()?)),
             (Operand::Whole(number, _), Type::I64) => Value::I64(in_range(number)?),
             (Operand::Whole(number, _), Type::U64) => Value::U64(in_range(number)?),
             (operand @ Operand::Whole(..), Type::F64) => Value::F64(operand.float()?),
@@ -30,57 +28,36 @@ impl Operand {
             }
             (Operand::Length(length), Type::I64) => Value::I64(in_range(length / 1_000)?),
             (Operand::Length(length), Type::U64) => Value::U64(in_range(length / 1_000)?),
-            (Operand::Other(Value::Text(id)), of) if is_id(of) => identify(&id, of)?,
+            (Operand::Other(Value::Text(id)), of) if is_id(of) => {
+                identify(&id, of).ok_or_else(|| not_an_id(of))?
+            }
             (operand, _) => operand.into_value()?,
         })
     }
 }
 
-/// A caller's id as a value of the type that ids have where it is needed. Letters of either case
-/// spell the same UUID and the same ULID.
-pub fn identify(id: &str, of: &Type) -> Result<Value> {
-    id_of(id, of).ok_or_else(|| {
-        Error::new(ErrorKind::Denied, "the caller's id is not of the type that ids have here")
-            .with("type", of)
-    })
+/// A caller's id as a value of the type that ids have where it is needed; nothing if it is no such
+/// id.
+pub(super) fn identify(id: &str, of: &Type) -> Option<Value> {
+    is_id(of).then(|| Value::from_text(id, of).ok())?
 }
 
-pub(super) fn id_of(id: &str, of: &Type) -> Option<Value> {
-    let (kind, id) = match of.required() {
-        Type::Text => return Some(Value::Text(id.to_string())),
-        Type::Uuid => (KeyType::Uuid, id.to_ascii_lowercase()),
-        Type::TimeUuid => (KeyType::TimeUuid, id.to_ascii_lowercase()),
-        Type::Ulid => (KeyType::Ulid, id.to_ascii_uppercase()),
-        Type::I64 => (KeyType::I64, id.to_string()),
-        Type::U64 => (KeyType::U64, id.to_string()),
-        _ => return None,
-    };
-    parse_scalar(kind, &id).ok().map(Value::from_segment)
+#[cold]
+fn not_an_id(of: &Type) -> Error {
+    Error::new(ErrorKind::Denied, "the caller's id is not of the type the keyspace asks for")
+        .with("type", of)
 }
 
 fn is_id(of: &Type) -> bool {
     matches!(of, Type::Uuid | Type::TimeUuid | Type::Ulid | Type::I64 | Type::U64)
 }
 
-/// A value as JSON: numbers and texts as they are, everything else as it is written in keys.
-fn json(value: Value) -> Result<Json> {
-    Ok(match value {
-        Value::Null => Json::Null,
-        Value::Bool(value) => Json::Bool(value),
-        Value::I64(number) => Json::from(number),
-        Value::U64(number) | Value::Cell(number) => Json::from(number),
-        Value::F64(number) => Number::from_f64(number).map_or(Json::Null, Json::Number),
-        Value::Text(text) => Json::String(text),
-        // Whole seconds, as everywhere where a length is written as a number.
-        Value::Duration(length) => Json::from(length / 1_000),
-        Value::Json(json) => json,
-        Value::Path(parts) => Json::from(parts),
-        Value::List(values) => {
-            Json::Array(values.into_iter().map(json).collect::<Result<Vec<Json>>>()?)
-        }
-        other => match other.as_segment() {
-            Some(segment) => Json::String(scalar_text(&segment)?.into_owned()),
-            None => return Err(Error::new(ErrorKind::Internal, "a value has no JSON")),
-        },
-    })
+/// A value as JSON: as answers write it, but whole numbers as numbers, however large.
+fn json(value: &Value) -> Json {
+    match value {
+        Value::I64(number) => Json::from(*number),
+        Value::U64(number) | Value::Cell(number) => Json::from(*number),
+        Value::List(values) => values.iter().map(json).collect(),
+        other => other.to_json(&Type::Json),
+    }
 }

@@ -1,1 +1,165 @@
-//! Calls of patterns.
+//! Calls of patterns: a call becomes keys, keys become rows, rows become an answer.
+//!
+//! ```text
+//! Call ─▶ Prepared ─inputs─▶ admit ─┬─▶ read/   get, list, near        ─▶ Answer
+//!                                   └─▶ write/  insert … take, atomic  ─▶ Answer
+//! ```
+//!
+//! A pattern is prepared once, when the store is opened; a call then goes by position. Who may call
+//! is decided here, whatever stands in front of this crate. Every call is counted, and held to the
+//! bounds of its plan if the options say so.
+
+mod admit;
+mod answer;
+mod call;
+mod cursor;
+mod inputs;
+mod prepare;
+mod read;
+mod write;
+
+pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
+pub use call::{Call, Given};
+pub use cursor::CursorKey;
+pub use inputs::{CallInputs, Inputs};
+pub use prepare::Prepared;
+
+use crate::clock::{Clock, Random};
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Schema;
+use crate::session::Session;
+use crate::store::Store;
+use keyspace::model::{Keyspace, Verb};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// How a run time behaves.
+#[derive(Clone)]
+pub struct Options {
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where chance comes from.
+    pub random: Arc<dyn Random>,
+    /// What cursors are sealed with.
+    pub cursor_key: CursorKey,
+    /// Whether passing the bounds of a plan is an error.
+    pub check_bounds: bool,
+    /// How long a call may try, in milliseconds.
+    pub call_milliseconds_max: i64,
+}
+
+impl Options {
+    /// Usual behaviour, with this time and chance; cursors live as long as the run time.
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        let cursor_key = CursorKey::random(random.as_ref());
+        Options { clock, random, cursor_key, check_bounds: false, call_milliseconds_max: 30_000 }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Options").field("check_bounds", &self.check_bounds).finish()
+    }
+}
+
+/// A keyspace on a store, ready to be called.
+#[derive(Debug)]
+pub struct Runtime {
+    store: Arc<dyn Store>,
+    schema: Arc<Schema>,
+    patterns: Vec<Arc<Prepared>>,
+    by_name: HashMap<String, usize>,
+    ids: crate::ids::Ids,
+    options: Options,
+}
+
+impl Runtime {
+    /// Makes a store ready for a keyspace, and its patterns ready to be called.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        keyspace: Arc<Keyspace>,
+        options: Options,
+    ) -> Result<Runtime> {
+        let schema = store.ensure(&keyspace).await?;
+        let mut patterns = Vec::new();
+        let mut by_name = HashMap::new();
+        for (number, plan) in keyspace::plan::plans(&keyspace).into_iter().enumerate() {
+            by_name.insert(plan.pattern.name.value.clone(), number);
+            patterns.push(Arc::new(Prepared::new(&schema, plan)?));
+        }
+        let ids = crate::ids::Ids::new(options.random.clone());
+        Ok(Runtime { store, schema, patterns, by_name, ids, options })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The schema of the store.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The keyspace.
+    pub fn keyspace(&self) -> &Arc<Keyspace> {
+        self.schema.keyspace()
+    }
+
+    /// How it behaves.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What makes ids.
+    pub fn ids(&self) -> &crate::ids::Ids {
+        &self.ids
+    }
+
+    /// Every pattern, in the order of the file.
+    pub fn patterns(&self) -> &[Arc<Prepared>] {
+        &self.patterns
+    }
+
+    /// The pattern with this name.
+    pub fn pattern(&self, name: &str) -> Result<&Arc<Prepared>> {
+        let found = self.by_name.get(name).and_then(|number| self.patterns.get(*number));
+        found.ok_or_else(|| {
+            Error::new(ErrorKind::Argument, "there is no such pattern").with("pattern", name)
+        })
+    }
+
+    /// Makes a call.
+    pub async fn call(&self, call: Call<'_>) -> Result<Reply> {
+        let now = self.options.clock.now();
+        let deadline = now.saturating_add(self.options.call_milliseconds_max);
+        let mut session = Session::new(self.store.as_ref(), &self.schema, now, deadline);
+        let answer = self.answer(&mut session, &call).await;
+        let answer = answer.map_err(|error| error.during(call.pattern.pattern.verb.name()))?;
+        if let (true, Some(bounds)) = (self.options.check_bounds, call.pattern.bounds()) {
+            session.usage.attempts = session.usage.attempts.max(1);
+            session.hold_to(bounds)?;
+        }
+        Ok(Reply { answer, usage: session.usage })
+    }
+
+    async fn answer(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
+        let prepared = call.pattern;
+        prepared.offered()?;
+        call.check()?;
+        admit::caller(prepared, call.caller)?;
+        match prepared.pattern.verb {
+            Verb::Get => read::get(self, session, call).await,
+            Verb::List => read::list(self, session, call).await,
+            Verb::Near => read::near(self, session, call).await,
+            Verb::Take => write::take(self, session, call).await,
+            Verb::Atomic => write::atomic(self, session, call).await,
+            verb if verb.is_history() => Err(Error::new(
+                ErrorKind::Unsupported,
+                "histories can be declared and planned, but not run yet",
+            )),
+            _ => write::change(self, session, call).await,
+        }
+    }
+}

@@ -6,6 +6,14 @@
 //!
 //! A value is made with its type at hand; it is never guessed from how something looks.
 
+pub(crate) mod json;
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
+mod text;
+mod time;
+
 use bytes::Bytes;
 use keyspace::key;
 use std::borrow::Cow;

@@ -7,7 +7,7 @@ use crate::value::Value;
 
 /// A record's key segments and slots, by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Members<'a> {
+pub struct RecordScope<'a> {
     /// Its collection.
     pub collection: &'a CollectionSchema,
     /// The values of its key, one for each segment.
@@ -16,7 +16,7 @@ pub struct Members<'a> {
     pub slots: &'a [Value],
 }
 
-impl<'a> Members<'a> {
+impl<'a> RecordScope<'a> {
     /// The value of a field, a key segment, `value` or `body`.
     pub fn find(&self, name: &str) -> Option<&'a Value> {
         match self.collection.slot(name) {
@@ -26,7 +26,7 @@ impl<'a> Members<'a> {
     }
 }
 
-impl Scope for Members<'_> {
+impl Scope for RecordScope<'_> {
     fn member(&self, name: &str) -> Result<Value> {
         self.find(name).cloned().ok_or_else(|| unseen("member", name))
     }

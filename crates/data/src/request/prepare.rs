@@ -1,0 +1,149 @@
+//! A pattern made ready: its plan on this store, and everything that goes by name looked up once.
+
+use super::answer::AnswerShape;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
+use keyspace::model::{Pattern, StepAction, StoreKind};
+use keyspace::plan::{Bounds, Plan};
+use std::sync::Arc;
+
+/// A pattern made ready.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The pattern.
+    pub pattern: Arc<Pattern>,
+    /// Its collection; none for an `atomic`.
+    pub collection: Option<Arc<CollectionSchema>>,
+    /// The index it goes through, by its position in the collection.
+    pub index: Option<usize>,
+    /// What an answered row shows; none for an `atomic`.
+    pub shape: Option<Arc<AnswerShape>>,
+    /// The segments and fields of the collection that the caller fills.
+    pub filled: Vec<String>,
+    /// The steps of an `atomic`, in order.
+    pub steps: Vec<PreparedStep>,
+    plan: Plan,
+    kind: StoreKind,
+}
+
+/// A step of an `atomic` made ready.
+#[derive(Debug)]
+pub struct PreparedStep {
+    /// The step's name.
+    pub name: String,
+    /// The pattern it runs; none for a check.
+    pub run: Option<Arc<Pattern>>,
+    /// Its collection.
+    pub collection: Arc<CollectionSchema>,
+    /// The index it goes through.
+    pub index: Option<usize>,
+    /// What its row shows.
+    pub shape: Arc<AnswerShape>,
+    /// The segments and fields of the collection that the caller fills.
+    pub filled: Vec<String>,
+}
+
+impl Prepared {
+    /// Makes a pattern ready on a store with this schema.
+    pub fn new(schema: &Schema, plan: Plan) -> Result<Self> {
+        let pattern = plan.pattern.clone();
+        let mut collection = None;
+        let mut index = None;
+        let mut shape = None;
+        let mut filled = Vec::new();
+        if let Some(target) = &pattern.target {
+            let of = schema.collection(&target.collection.name.value)?.clone();
+            index = index_position(&of, target.index.as_deref().map(|i| i.name.value.as_str()))?;
+            shape = Some(Arc::new(AnswerShape::new(schema, &of, index, &pattern)?));
+            filled = pattern.allow.fills(&target.collection, pattern.verb);
+            collection = Some(of);
+        }
+        let steps = pattern.steps.iter().map(|step| PreparedStep::new(schema, &pattern, step));
+        let steps = steps.collect::<Result<Vec<_>>>()?;
+        let kind = schema.kind();
+        Ok(Prepared { pattern, collection, index, shape, filled, steps, plan, kind })
+    }
+
+    /// The pattern's name.
+    pub fn name(&self) -> &str {
+        &self.pattern.name.value
+    }
+
+    /// What it may cost here; none if it is refused.
+    pub fn bounds(&self) -> Option<&Bounds> {
+        self.plan.answer(self.kind).bounds()
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The collection, of a pattern that has one.
+    pub fn collection(&self) -> Result<&Arc<CollectionSchema>> {
+        let missing = || Error::new(ErrorKind::Internal, "a pattern has no collection");
+        self.collection.as_ref().ok_or_else(missing)
+    }
+
+    /// What an answered row shows, of a pattern that has one.
+    pub fn shape(&self) -> Result<&Arc<AnswerShape>> {
+        let missing = || Error::new(ErrorKind::Internal, "a pattern answers no row");
+        self.shape.as_ref().ok_or_else(missing)
+    }
+
+    /// The index it goes through.
+    pub fn index(&self) -> Option<&Arc<IndexSchema>> {
+        self.collection.as_ref()?.indexes.get(self.index?)
+    }
+
+    /// The key it goes by: the index's, or the collection's own.
+    pub fn key(&self) -> Result<&KeyShape> {
+        match self.index() {
+            Some(index) => Ok(&index.key),
+            None => self.collection().map(|collection| &collection.key),
+        }
+    }
+
+    /// An error, with the reason, if the store does not offer it.
+    pub fn offered(&self) -> Result<()> {
+        match self.plan.answer(self.kind).refusal() {
+            None => Ok(()),
+            Some(refusal) => {
+                Err(Error::new(ErrorKind::Unsupported, "the pattern is not offered on this store")
+                    .with("pattern", self.name())
+                    .with("store", self.kind)
+                    .with("code", format!("KW{}", refusal.code))
+                    .with("reason", &refusal.reason))
+            }
+        }
+    }
+}
+
+impl PreparedStep {
+    fn new(schema: &Schema, atomic: &Pattern, step: &keyspace::model::Step) -> Result<Self> {
+        let (target, run) = match &step.action {
+            StepAction::Check { target, .. } => (Some(target), None),
+            StepAction::Run(pattern) => (pattern.target.as_ref(), Some(pattern.clone())),
+        };
+        let missing = || Error::new(ErrorKind::Internal, "a step has no collection");
+        let target = target.ok_or_else(missing)?;
+        let collection = schema.collection(&target.collection.name.value)?.clone();
+        let index =
+            index_position(&collection, target.index.as_deref().map(|i| i.name.value.as_str()))?;
+        let (allow, verb) = match &run {
+            Some(run) if run.allow != keyspace::model::Allow::Step => (&run.allow, run.verb),
+            Some(run) => (&atomic.allow, run.verb),
+            None => (&atomic.allow, keyspace::model::Verb::Get),
+        };
+        let filled = allow.fills(&target.collection, verb);
+        let shape = Arc::new(AnswerShape::whole(schema, &collection));
+        Ok(PreparedStep { name: step.name.clone(), run, collection, index, shape, filled })
+    }
+}
+
+fn index_position(collection: &CollectionSchema, name: Option<&str>) -> Result<Option<usize>> {
+    let Some(name) = name else { return Ok(None) };
+    let position = collection.indexes.iter().position(|index| index.name() == name);
+    let missing = || Error::new(ErrorKind::Internal, "an index is not in the schema");
+    position.map(Some).ok_or_else(missing)
+}
