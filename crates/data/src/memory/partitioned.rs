@@ -93,6 +93,11 @@ impl Store for PartitionedMemory {
         Ok(self.rows.read()?.get(keys))
     }
 
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        Ok(self.rows.read()?.scan(scan))
+    }
+
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let schema = self.schema()?;
