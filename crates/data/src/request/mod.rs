@@ -16,6 +16,7 @@ mod cursor;
 mod inputs;
 mod prepare;
 mod read;
+mod segments;
 mod write;
 
 pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
@@ -147,8 +148,9 @@ impl Runtime {
     async fn answer(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         let prepared = call.pattern;
         prepared.offered()?;
-        call.check()?;
         admit::caller(prepared, call.caller)?;
+        call.check()?;
+        admit::member(session, call).await?;
         match prepared.pattern.verb {
             Verb::Get => read::get(self, session, call).await,
             Verb::List => read::list(self, session, call).await,

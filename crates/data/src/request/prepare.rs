@@ -4,7 +4,7 @@ use super::answer::AnswerShape;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
 use keyspace::model::{Pattern, StepAction, StoreKind};
-use keyspace::plan::{Bounds, Plan};
+use keyspace::plan::{Bounds, PageReads, Plan, owners_judged};
 use std::sync::Arc;
 
 /// A pattern made ready.
@@ -22,6 +22,8 @@ pub struct Prepared {
     pub filled: Vec<String>,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
+    /// What a list may read for one page.
+    pub reads: PageReads,
     plan: Plan,
     kind: StoreKind,
 }
@@ -61,7 +63,8 @@ impl Prepared {
         let steps = pattern.steps.iter().map(|step| PreparedStep::new(schema, &pattern, step));
         let steps = steps.collect::<Result<Vec<_>>>()?;
         let kind = schema.kind();
-        Ok(Prepared { pattern, collection, index, shape, filled, steps, plan, kind })
+        let reads = keyspace::plan::page_reads(schema.keyspace(), kind, &pattern);
+        Ok(Prepared { pattern, collection, index, shape, filled, steps, reads, plan, kind })
     }
 
     /// The pattern's name.
@@ -102,6 +105,15 @@ impl Prepared {
             Some(index) => Ok(&index.key),
             None => self.collection().map(|collection| &collection.key),
         }
+    }
+
+    /// The fields of a row that must hold the caller's owner or tenant.
+    pub fn judged(&self) -> impl Iterator<Item = &str> {
+        let pattern = &self.pattern;
+        let target = pattern.target.iter();
+        target
+            .flat_map(|target| owners_judged(&target.collection, pattern.verb, &pattern.allow))
+            .map(|owner| owner.name.as_str())
     }
 
     /// An error, with the reason, if the store does not offer it.
