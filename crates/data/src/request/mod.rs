@@ -14,6 +14,7 @@ mod answer;
 mod call;
 mod cursor;
 mod inputs;
+mod json;
 mod prepare;
 mod read;
 mod segments;
@@ -23,6 +24,7 @@ pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
 pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
+pub use json::key_text;
 pub use prepare::Prepared;
 
 use crate::clock::{Clock, Random};
