@@ -236,17 +236,33 @@ pub(super) fn record_field(
 
 /// The value of a constant default; null for those that depend on the call.
 pub fn constant(default: &DefaultValue, of: &Type) -> Value {
+    if *of.required() == Type::Json {
+        return constant_json(default).map_or(Value::Null, Value::Json);
+    }
     match (default, of.required()) {
         (DefaultValue::Number(text), Type::I64) => text.parse().map_or(Value::Null, Value::I64),
         (DefaultValue::Number(text), Type::U64) => text.parse().map_or(Value::Null, Value::U64),
         (DefaultValue::Number(text), Type::F64) => text.parse().map_or(Value::Null, Value::F64),
         (DefaultValue::Text(text), _) => Value::Text(text.clone()),
         (DefaultValue::Bool(value), _) => Value::Bool(*value),
-        (DefaultValue::EmptyList, Type::Json) => Value::Json(serde_json::Value::Array(Vec::new())),
         (DefaultValue::EmptyList, _) => Value::List(Vec::new()),
-        (DefaultValue::EmptyObject, _) => {
-            Value::Json(serde_json::Value::Object(serde_json::Map::new()))
-        }
         _ => Value::Null,
     }
+}
+
+/// The JSON of a constant default.
+fn constant_json(default: &DefaultValue) -> Option<serde_json::Value> {
+    Some(match default {
+        DefaultValue::Number(text) => match text.parse::<i64>() {
+            Ok(whole) => serde_json::Value::from(whole),
+            Err(_) => serde_json::Value::from(text.parse::<f64>().ok()?),
+        },
+        DefaultValue::Text(text) => serde_json::Value::from(text.as_str()),
+        DefaultValue::Bool(value) => serde_json::Value::from(*value),
+        DefaultValue::EmptyList => serde_json::Value::Array(Vec::new()),
+        DefaultValue::EmptyObject => serde_json::Value::Object(serde_json::Map::new()),
+        DefaultValue::New(_) | DefaultValue::Now | DefaultValue::Touch | DefaultValue::Caller => {
+            return None;
+        }
+    })
 }
