@@ -2,7 +2,7 @@
 
 use super::index::IndexSchema;
 use super::key::KeyShape;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{BODY_NUMBER, Catalogue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordField, RecordShape};
 use crate::value::Value;
@@ -54,9 +54,6 @@ pub enum ContentShape {
     /// A signed 64-bit number, big endian: a counter, or what a window has counted.
     Count,
 }
-
-/// The number of a body among the fields of a record: the last there is.
-const BODY_NUMBER: u16 = u16::MAX;
 
 impl CollectionSchema {
     pub(super) fn new(
@@ -227,10 +224,7 @@ pub(super) fn record_field(
         return Err(Error::new(ErrorKind::Internal, "a field has no number in the catalogue")
             .with("field", &field.name));
     };
-    let missing = match &field.default {
-        Some(default) => constant(default, &field.field_type),
-        None => Value::Null,
-    };
+    let missing = catalogue.missing(collection, field);
     Ok(RecordField { number, field_type: field.field_type.clone(), missing })
 }
 
