@@ -14,7 +14,7 @@ mod key;
 
 pub use collection::{CollectionSchema, ContentShape, Slot, constant};
 pub use index::{IndexSchema, Source};
-pub use key::{KeyShape, Place, Slices};
+pub use key::{KeyShape, Place, Slices, time_of};
 
 use crate::catalogue::Catalogue;
 use crate::error::{Error, ErrorKind, Result};

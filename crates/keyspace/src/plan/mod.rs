@@ -29,7 +29,7 @@ mod write;
 
 pub use bound::{BoundGroup, BoundPart, groups_of_atomic};
 pub use bounds::{Answer, Bounds, Refusal};
-pub use cover::Grid;
+pub use cover::{EARTH_RADIUS, GEOHASH_LATITUDE_MAX, Grid};
 pub use place::{order_given, place, shares_place};
 pub use step::{Change, EntryChange, Step};
 
