@@ -169,6 +169,22 @@ impl KeyShape {
         }
         Ok(Place(Bytes::from(place)))
     }
+
+    /// The key of a key's slice in the directory; nothing where groups are not cut.
+    pub fn slice_key(&self, key: &[u8]) -> Result<Option<Key>> {
+        let (Some(slices), Some(by)) = (&self.slices, self.segments.get(self.group)) else {
+            return Ok(None);
+        };
+        let mut reader = KeyReader::new(key).map_err(corrupt)?;
+        let mut bytes = Vec::with_capacity(64);
+        let mut writer = KeyWriter::new(&mut bytes, slices.directory.space);
+        for segment in self.segments.iter().take(self.group) {
+            writer.value(*segment, &reader.value(*segment).map_err(corrupt)?)?;
+        }
+        let time = time_of(&reader.value(*by).map_err(corrupt)?);
+        writer.i64(slices.number(time), Direction::Ascending)?;
+        Ok(Some(Key::from(bytes)))
+    }
 }
 
 impl Slices {
