@@ -124,27 +124,6 @@ impl Scope for One<'_> {
     fn member(&self, _name: &str) -> Result<Value> {
         Ok(self.0.clone())
     }
-
-    fn argument(&self, name: &str) -> Result<Value> {
-        Err(misplaced(name))
-    }
-
-    fn step_member(&self, _step: &str, name: &str) -> Result<Value> {
-        Err(misplaced(name))
-    }
-
-    fn now(&self) -> i64 {
-        0
-    }
-
-    fn caller(&self) -> Result<Value> {
-        Err(misplaced("caller"))
-    }
-}
-
-fn misplaced(name: &str) -> Error {
-    Error::new(ErrorKind::Internal, "a segment is made of something other than its record")
-        .with("name", name)
 }
 
 /// A constant default; nothing for those that depend on the call.

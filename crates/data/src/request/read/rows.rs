@@ -11,6 +11,7 @@
 use crate::entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluate::{Scope, evaluate, holds};
+use crate::protocol;
 use crate::request::answer::{AnswerShape, Record};
 use crate::request::inputs::{Inputs, Members};
 use crate::request::prepare::Prepared;
@@ -20,6 +21,7 @@ use crate::session::Session;
 use crate::store::{Key, Keyed, Row};
 use crate::value::Value;
 use bytes::Bytes;
+use keyspace::model::Atomicity;
 use std::sync::{Arc, OnceLock};
 
 /// What turns rows and entries of a pattern into records.
@@ -107,13 +109,22 @@ impl<'a> Finder<'a> {
         let owner = |entry: &Keyed| entries::owner(self.collection, index, entry);
         let keys = found.iter().map(owner).collect::<Result<Vec<Key>>>()?;
         let rows = session.get(&keys).await?;
+        let apart = session.schema().kind().atomicity() == Atomicity::Group;
+        let verified = apart && self.collection.mode.has_version();
         let mut still = Vec::with_capacity(rows.len());
         for (entry, (key, row)) in found.iter().zip(keys.into_iter().zip(rows)) {
-            let row = row.filter(|row| row.is_live(session.now)).map(|row| Keyed { key, row });
-            still.push(match row {
-                Some(row) if yields(self.collection, index, entry, &row)? => Some(row),
-                _ => None,
-            });
+            let row = row.map(|row| Keyed { key, row });
+            let held = match &row {
+                Some(row) if verified => {
+                    protocol::belongs(self.collection, index, entry, &row.row)?
+                }
+                Some(row) => yields(self.collection, index, entry, row)?,
+                None => false,
+            };
+            if let (true, false, Some(shared)) = (verified, held, session.shared()) {
+                shared.queue(entry.key.clone());
+            }
+            still.push(row.filter(|row| held && row.row.is_live(session.now)));
         }
         Ok(still)
     }
@@ -201,22 +212,6 @@ pub(super) struct Of<'a, M>(pub &'a M);
 impl<M: Members> Scope for Of<'_, M> {
     fn member(&self, name: &str) -> Result<Value> {
         self.0.member(name)
-    }
-
-    fn argument(&self, name: &str) -> Result<Value> {
-        Err(unknown(name))
-    }
-
-    fn step_member(&self, _step: &str, name: &str) -> Result<Value> {
-        Err(unknown(name))
-    }
-
-    fn now(&self) -> i64 {
-        0
-    }
-
-    fn caller(&self) -> Result<Value> {
-        Err(unknown("caller"))
     }
 }
 

@@ -88,7 +88,7 @@ impl<'a> Script<'a> {
             collection: prepared.collection()?,
             shape: prepared.shape()?,
             filled: &prepared.filled,
-            reads: prepared.reads_stored,
+            reads: prepared.reads,
             bindings: vec![&prepared.pattern.bind],
             ids: makers.of(0),
         };
@@ -171,7 +171,7 @@ impl<'a> ScriptStep<'a> {
                     collection: &ready.collection,
                     shape: &ready.shape,
                     filled: &ready.filled,
-                    reads: ready.reads_stored,
+                    reads: ready.reads,
                     bindings: vec![&run.bind, &step.bind, &atomic.pattern.bind],
                     ids,
                 };
