@@ -144,6 +144,15 @@ fn without_a_value_or_its_condition_there_is_no_entry() {
 }
 
 #[test]
+fn a_cell_is_looked_up_by_its_number() {
+    let photos = photos();
+    let place = photos.indexes.iter().find(|index| index.name() == "by_place").unwrap();
+    let number = 0x4641_6e70_0000_0000;
+    let front = place.key.front([&Value::U64(number)]).unwrap();
+    assert_eq!(front, place.key.front([&Value::Cell(number)]).unwrap());
+}
+
+#[test]
 fn values_of_rows_are_indexed_too() {
     let mottos = schema(StoreKind::Memory).collection("mottos").unwrap().clone();
     let found = entries(&mottos, &[text("stark")], &[text("winter is coming")]).unwrap();
