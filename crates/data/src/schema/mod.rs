@@ -12,7 +12,7 @@ mod collection;
 mod index;
 mod key;
 
-pub use collection::{CollectionSchema, ContentShape, Slot};
+pub use collection::{CollectionSchema, ContentShape, Slot, constant};
 pub use index::{IndexSchema, Source};
 pub use key::{KeyShape, Place, Slices, time_of};
 
