@@ -48,7 +48,7 @@ impl Shared {
 
     /// Puts an entry or a claim that belongs to no row on the list of the cleaner. A full list
     /// takes no more: whatever is left out will be met again.
-    pub(super) fn queue(&self, orphan: Key) {
+    pub(crate) fn queue(&self, orphan: Key) {
         let mut orphans = lock(&self.orphans);
         if orphans.len() < ORPHANS_MAX {
             orphans.insert(orphan);
