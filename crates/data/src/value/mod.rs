@@ -7,7 +7,13 @@
 //! A value is made with its type at hand; it is never guessed from how something looks.
 
 mod from;
+pub(crate) mod json;
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
 mod text;
+mod time;
 
 use bytes::Bytes;
 use keyspace::key;

@@ -27,6 +27,8 @@ pub const PAGE_BYTES_MAX: usize = 8 << 20;
 pub const MANY_MAX: u64 = 1_000;
 /// Rows read for each row of a page before the page ends early with its cursor.
 pub const PAGE_READS_PER_ROW: u64 = 4;
+/// Keys of one get, or rows of one scan: the reads of a page, and one to see whether more follow.
+pub const READ_ROWS_MAX: u64 = PAGE_READS_PER_ROW * PAGE_ROWS_MAX + 1;
 /// Time slices read for one page of a group with a `bucket`.
 pub const PAGE_SLICES_MAX: u64 = 8;
 /// Entries one record may have in an index with `each`.
@@ -65,6 +67,8 @@ pub const FIELDS_MAX: usize = 1_000;
 pub const INDEXES_MAX: usize = 64;
 /// Words of one enum.
 pub const ENUM_WORDS_MAX: usize = 256;
+/// Lists and objects inside one another in one JSON value.
+pub const JSON_DEPTH_MAX: usize = 64;
 /// Characters of a name.
 pub const NAME_CHARACTERS_MAX: usize = 48;
 /// Bytes of the longest text escape-free segment the checker assumes for an unbounded segment.

@@ -1,0 +1,132 @@
+//! Stores in memory: one that is atomic as a whole, one that is atomic by group, and faults.
+//!
+//! ```text
+//! MemoryStore         rows │ outcomes │ endings │ log       one lock, any batch
+//! PartitionedMemory   the same rows, but a batch has one place, as on Cassandra
+//! FaultyStore         any store, with lost replies, refusals and waits put between
+//! ```
+//!
+//! They keep nothing on disk: what was acknowledged ends with the process. They never ask the time;
+//! a batch brings its own.
+
+mod faults;
+mod log;
+mod outcomes;
+mod partitioned;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
+pub use faults::{Call, Fault, Faults, FaultyStore};
+pub use log::LOG_ROWS_KEPT;
+pub use partitioned::PartitionedMemory;
+
+use crate::catalogue::Catalogue;
+use crate::clock::Milliseconds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Schema;
+use crate::store::{
+    Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row, Scan, Store,
+    door,
+};
+use async_trait::async_trait;
+use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use rows::Rows;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A whole-store atomic store in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    rows: Shared,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        MemoryStore::keeping(LOG_ROWS_KEPT)
+    }
+
+    /// An empty store whose log keeps at least the last commit, and so many changed rows.
+    pub fn keeping(log_rows: usize) -> Self {
+        MemoryStore { rows: Shared::new(log_rows) }
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        MemoryStore::new()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn describe(&self) -> Description {
+        Description {
+            kind: StoreKind::Memory,
+            address: "memory:".to_string(),
+            atomicity: Atomicity::WholeStore,
+            blind: Reach::Store,
+            durability: Durability::None,
+        }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        self.rows.ensure(keyspace, StoreKind::Memory)
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        Ok(self.rows.read()?.get(keys))
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        Ok(self.rows.read()?.scan(scan))
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        self.rows.write()?.commit(batch)
+    }
+
+    async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
+        door::check_rows(rows)?;
+        self.rows.read()?.changes(since, rows)
+    }
+
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        Ok(self.rows.write()?.sweep(now, rows))
+    }
+}
+
+/// The rows behind their lock.
+#[derive(Debug)]
+struct Shared(RwLock<Rows>);
+
+impl Shared {
+    fn new(log_rows: usize) -> Self {
+        Shared(RwLock::new(Rows::new(log_rows)))
+    }
+
+    fn read(&self) -> Result<RwLockReadGuard<'_, Rows>> {
+        self.0.read().map_err(|_| poisoned())
+    }
+
+    fn write(&self) -> Result<RwLockWriteGuard<'_, Rows>> {
+        self.0.write().map_err(|_| poisoned())
+    }
+
+    fn ensure(&self, keyspace: &Arc<Keyspace>, kind: StoreKind) -> Result<Arc<Schema>> {
+        let mut rows = self.write()?;
+        let schema = Schema::new(keyspace.clone(), kind, Catalogue::fresh(keyspace))?;
+        let schema = Arc::new(schema);
+        rows.schema = Some(schema.clone());
+        Ok(schema)
+    }
+}
+
+/// A thread that panicked inside a commit may have left half of it.
+fn poisoned() -> Error {
+    Error::new(ErrorKind::Poisoned, "a commit broke off in the middle; open the store anew")
+}

@@ -1,0 +1,1 @@
+//! Tests of what only the stores in memory have.

@@ -1,0 +1,200 @@
+//! The front of a record: which fields it has, and where each one's payload ends.
+//!
+//! Its bytes are drawn in the head of `record`. Opening one looks at the first and the last entry
+//! only, so that reading one field of many costs no walk; `check` looks at all of them.
+
+use super::corrupt;
+use crate::error::Result;
+
+const VERSION: u8 = 0x01;
+const VERSION_BITS: u8 = 0x0f;
+const WIDE: u8 = 0x10;
+const NULLS: u8 = 0x20;
+
+/// The opened front of a record.
+pub(super) struct Table<'r> {
+    entries: &'r [u8],
+    nulls: &'r [u8],
+    payloads: &'r [u8],
+    count: usize,
+    wide: bool,
+}
+
+/// What a record holds of a field.
+pub(super) enum Stored<'r> {
+    /// A value.
+    Payload(&'r [u8]),
+    /// A null that was written.
+    Null,
+    /// Nothing: a null of a field that answers null anyway, or a field it does not know.
+    Unknown,
+}
+
+/// Whether ends need 4 bytes.
+fn is_wide(bytes: usize) -> bool {
+    bytes > usize::from(u16::MAX)
+}
+
+fn entry_size(wide: bool) -> usize {
+    if wide { 6 } else { 4 }
+}
+
+/// The bytes of the front of a record with so many fields, nulls and bytes of payload.
+pub(super) fn size(fields: usize, nulls: usize, bytes: usize) -> usize {
+    let nulls = if nulls == 0 { 0 } else { 2 + 2 * nulls };
+    3 + fields * entry_size(is_wide(bytes)) + nulls
+}
+
+/// Writes the front: `fields` are numbers, ascending, with the length of each payload; both counts
+/// fit two bytes, since no number occurs twice.
+pub(super) fn write(
+    fields: impl ExactSizeIterator<Item = (u16, usize)>,
+    nulls: &[u16],
+    bytes: usize,
+    record: &mut Vec<u8>,
+) {
+    let wide = is_wide(bytes);
+    let format = VERSION | if wide { WIDE } else { 0 } | if nulls.is_empty() { 0 } else { NULLS };
+    record.push(format);
+    record.extend_from_slice(&(fields.len() as u16).to_be_bytes());
+    if !nulls.is_empty() {
+        record.extend_from_slice(&(nulls.len() as u16).to_be_bytes());
+    }
+    let mut end = 0;
+    for (number, length) in fields {
+        end += length;
+        record.extend_from_slice(&number.to_be_bytes());
+        match wide {
+            true => record.extend_from_slice(&(end as u32).to_be_bytes()),
+            false => record.extend_from_slice(&(end as u16).to_be_bytes()),
+        }
+    }
+    for number in nulls {
+        record.extend_from_slice(&number.to_be_bytes());
+    }
+}
+
+impl<'r> Table<'r> {
+    /// The front of a record.
+    pub(super) fn open(record: &'r [u8]) -> Result<Self> {
+        let truncated = || corrupt("it ends inside its table");
+        let (format, rest) = record.split_first().ok_or_else(|| corrupt("it is empty"))?;
+        if format & VERSION_BITS != VERSION || format & !(VERSION_BITS | WIDE | NULLS) != 0 {
+            return Err(corrupt("its format is unknown").with("format", format));
+        }
+        let wide = format & WIDE != 0;
+        let (count, mut rest) = take_number(rest).ok_or_else(truncated)?;
+        let mut null_count = 0;
+        if format & NULLS != 0 {
+            (null_count, rest) = take_number(rest).ok_or_else(truncated)?;
+            if null_count == 0 {
+                return Err(corrupt("its list of nulls is empty"));
+            }
+        }
+        let entries = count * entry_size(wide);
+        let (entries, rest) = rest.split_at_checked(entries).ok_or_else(truncated)?;
+        let (nulls, payloads) = rest.split_at_checked(2 * null_count).ok_or_else(truncated)?;
+        let table = Table { entries, nulls, payloads, count, wide };
+        if table.end_before(count) != Some(payloads.len()) {
+            return Err(corrupt("its last payload does not end where it ends"));
+        }
+        if wide != is_wide(payloads.len()) {
+            return Err(corrupt("its ends have another width than they need"));
+        }
+        Ok(table)
+    }
+
+    /// Whether all of it is as an encoder writes it: ascending and without gaps.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut end = 0;
+        let mut last = None;
+        for position in 0..self.count {
+            let entry = self.entry(position).ok_or_else(|| corrupt("an entry is cut short"))?;
+            if last.is_some_and(|last| last >= entry.0) {
+                return Err(corrupt("its fields are not in order"));
+            }
+            if entry.1 < end {
+                return Err(corrupt("a payload ends before it begins"));
+            }
+            (last, end) = (Some(entry.0), entry.1);
+        }
+        let nulls: Vec<u16> = self.nulls().collect();
+        if !nulls.is_sorted_by(|before, after| before < after) {
+            return Err(corrupt("its nulls are not in order"));
+        }
+        if nulls.iter().any(|number| self.position(*number, 0).is_some()) {
+            return Err(corrupt("a field is null and has a value"));
+        }
+        Ok(())
+    }
+
+    /// What the record holds of a field; `near` is where its entry may be.
+    pub(super) fn find(&self, number: u16, near: usize) -> Result<Stored<'r>> {
+        if let Some(position) = self.position(number, near) {
+            let start = self.end_before(position);
+            let end = self.end_before(position + 1);
+            let payload = start.zip(end).and_then(|(start, end)| self.payloads.get(start..end));
+            return payload
+                .map(Stored::Payload)
+                .ok_or_else(|| corrupt("a payload lies outside").with("field", number));
+        }
+        let is_null = self.nulls().any(|null| null == number);
+        Ok(if is_null { Stored::Null } else { Stored::Unknown })
+    }
+
+    /// The numbers of all fields it holds, nulls last.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u16> {
+        let entries = (0..self.count).filter_map(|position| self.entry(position));
+        entries.map(|(number, _)| number).chain(self.nulls())
+    }
+
+    fn nulls(&self) -> impl Iterator<Item = u16> + use<'r> {
+        self.nulls.as_chunks::<2>().0.iter().map(|number| u16::from_be_bytes(*number))
+    }
+
+    /// The place of a field's entry: `near`, or found by halving.
+    fn position(&self, number: u16, near: usize) -> Option<usize> {
+        if self.entry(near).is_some_and(|entry| entry.0 == number) {
+            return Some(near);
+        }
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.entry(middle)?.0.cmp(&number) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Where the payload before this position ends: 0 before the first.
+    fn end_before(&self, position: usize) -> Option<usize> {
+        match position.checked_sub(1) {
+            None => Some(0),
+            Some(before) => self.entry(before).map(|entry| entry.1),
+        }
+    }
+
+    /// A field's number, and where its payload ends.
+    fn entry(&self, position: usize) -> Option<(u16, usize)> {
+        let size = entry_size(self.wide);
+        let start = position.checked_mul(size)?;
+        match self.entries.get(start..start + size)? {
+            [n0, n1, e0, e1] => {
+                Some((u16::from_be_bytes([*n0, *n1]), u16::from_be_bytes([*e0, *e1]).into()))
+            }
+            [n0, n1, e0, e1, e2, e3] => {
+                let end = u32::from_be_bytes([*e0, *e1, *e2, *e3]);
+                Some((u16::from_be_bytes([*n0, *n1]), usize::try_from(end).ok()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn take_number(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk::<2>()?;
+    Some((usize::from(u16::from_be_bytes(*number)), rest))
+}
