@@ -46,8 +46,15 @@ pub fn required(naming: &Naming, member: &str, of: &Type) -> Parameter {
 }
 
 /// An argument that a call may leave out: `None` leaves it out.
-pub fn optional(naming: &Naming, member: &str, of: &Type) -> Parameter {
-    match of.required() {
+pub fn optional(naming: &Naming, argument: &Argument) -> Parameter {
+    let member = argument.name.as_str();
+    if argument.role == ArgumentRole::Version {
+        return Parameter {
+            rust: "impl ::keyway::typed::Optional<::keyway::Version>".to_string(),
+            maker: "version".to_string(),
+        };
+    }
+    match argument.argument_type.required() {
         is_made @ (Type::Bytes | Type::Json | Type::Path | Type::List(_)) => {
             required(naming, member, is_made)
         }

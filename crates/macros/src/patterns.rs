@@ -320,10 +320,12 @@ impl<'a> Function<'a> {
 
 /// A method that gives an optional argument.
 fn setter(code: &mut Code, naming: &Naming, position: usize, argument: &Argument, method: &str) {
-    let of = &argument.argument_type;
-    let parameter = arguments::optional(naming, &argument.name, of);
+    let parameter = arguments::optional(naming, argument);
     let variable = if method == "self_" { "value" } else { method };
-    code.docs([format!("`{}: {of}`", argument.name)]);
+    code.docs([match argument.role {
+        ArgumentRole::Version => "Only if the row still has this version.".to_string(),
+        _ => format!("`{}: {}`", argument.name, argument.argument_type),
+    }]);
     code.open(format!("pub fn {method}(self, {variable}: {}) -> Self {{", parameter.rust));
     code.line(format!("Self(self.0.with({position}, {}))", parameter.given(variable)));
     code.close("}");
