@@ -6,8 +6,9 @@ use super::scalar;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uuid(pub [u8; 16]);
 
-/// A UUID that holds its time, of version 1: two compare as the notation orders them only as text
-/// of the same version does not, so they are not ordered here.
+/// A UUID of version 1, which holds its time: `2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d`.
+///
+/// Its bytes do not sort by that time, so two are not compared here; keys sort them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeUuid(pub [u8; 16]);
 
