@@ -1,7 +1,6 @@
 //! An open keyspace.
 
 use crate::call::Calling;
-use crate::json;
 use crate::open::Builder;
 use crate::sweep::{self, Sweeper};
 use data::request::{Call, Given, Reply, Runtime};
@@ -33,15 +32,15 @@ impl Keyway {
         Calling::new(self, pattern)
     }
 
-    /// A call from JSON, answered in JSON, with the names people see.
+    /// A call from a JSON object, answered in JSON, with the names people see.
     ///
     /// | verb | answer |
     /// |---|---|
-    /// | `get` | the row, or `null` |
-    /// | `list`, `near`, and any with `many` | `{"rows": […]}`, and `"next"` of a list |
+    /// | `get` | `{"row", "version"}`; with `many`, `{"rows"}` |
+    /// | `list`, `near` | `{"rows", "next"}` |
     /// | `insert`, `put`, `update`, `take`, `delete` | `{"key", "version", "row"}` |
-    /// | `add` | the total, or `{"allowed", "remaining", "resets_at"}` |
-    /// | `atomic` | `{"results": […]}` |
+    /// | `add` | `{"total"}`, or `{"allowed", "remaining", "resets_at"}` |
+    /// | `atomic`, and changes with `many` | `{"results"}` |
     pub async fn call_json(
         &self,
         pattern: &str,
@@ -50,9 +49,14 @@ impl Keyway {
     ) -> Result<serde_json::Value> {
         let runtime = self.runtime();
         let prepared = runtime.pattern(pattern)?;
-        let given = json::given(runtime.keyspace(), &prepared.pattern, &arguments)?;
+        let arguments = match arguments {
+            serde_json::Value::Object(arguments) => arguments,
+            serde_json::Value::Null => serde_json::Map::new(),
+            _ => return Err(Error::new(ErrorKind::Argument, "arguments are a JSON object")),
+        };
+        let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
         let reply = runtime.call(Call::new(prepared, given, caller)).await?;
-        json::answer(runtime.schema(), &reply.answer)
+        reply.answer.to_json(runtime.schema())
     }
 
     /// The keyspace, as the file says it.

@@ -55,7 +55,6 @@ mod call;
 mod cursor_key;
 mod fit;
 mod handle;
-mod json;
 mod open;
 mod pages;
 mod scalar;
