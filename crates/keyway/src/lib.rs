@@ -58,11 +58,11 @@ mod handle;
 mod open;
 mod pages;
 mod scalar;
-mod stores;
 mod sweep;
 mod system;
 pub mod typed;
 mod url;
+mod wiring;
 
 pub use answer::{Changed, Deleted, Page, Versioned, Window};
 pub use bytes::Bytes;

@@ -9,10 +9,10 @@
 
 use crate::cursor_key;
 use crate::handle::{Inner, Keyway};
-use crate::stores;
 use crate::sweep::Sweeper;
 use crate::system::SystemClock;
 use crate::url::StoreUrl;
+use crate::wiring;
 use data::clock::{Clock, Random, SystemRandom};
 use data::request::{CursorKey, Options, Runtime};
 use data::{Error, ErrorKind, Result};
@@ -141,7 +141,7 @@ impl Builder {
             Some(random) => random,
             None => Arc::new(SystemRandom::start()?),
         };
-        let store = stores::open(&url, &clock).await?;
+        let store = wiring::open(&url, &clock).await?;
         let mut options = Options::new(clock, random);
         match (self.cursor_key, &url) {
             (Some(key), _) => options.cursor_key = CursorKey::new(key),
