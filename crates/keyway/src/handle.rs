@@ -8,6 +8,7 @@ use data::store::{CommitId, Description};
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A keyspace on a store. Cloning it is cheap, and all clones are the same store.
@@ -19,6 +20,7 @@ pub(crate) struct Inner {
     pub runtime: Runtime,
     pub warnings: Vec<String>,
     pub sweeper: Mutex<Option<Sweeper>>,
+    pub is_closed: AtomicBool,
 }
 
 impl Keyway {
@@ -55,7 +57,7 @@ impl Keyway {
             _ => return Err(Error::new(ErrorKind::Argument, "arguments are a JSON object")),
         };
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
-        let reply = runtime.call(Call::new(prepared, given, caller)).await?;
+        let reply = self.make(Call::new(prepared, given, caller)).await?;
         reply.answer.to_json(runtime.schema())
     }
 
@@ -86,6 +88,7 @@ impl Keyway {
 
     /// Writes what is still to be written and lets go of the store; calls fail afterwards.
     pub async fn close(&self) -> Result<()> {
+        self.0.is_closed.store(true, Ordering::Release);
         drop(self.0.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.runtime().store().close().await
     }
@@ -102,6 +105,13 @@ impl Keyway {
         let prepared = self.runtime().patterns().get(position).ok_or_else(missing)?;
         let mut call = Call::new(prepared, given, caller);
         call.id = id;
+        self.make(call).await
+    }
+
+    async fn make(&self, call: Call<'_>) -> Result<Reply> {
+        if self.0.is_closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "the keyspace is closed"));
+        }
         self.runtime().call(call).await
     }
 }
