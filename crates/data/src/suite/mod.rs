@@ -108,7 +108,12 @@ pub fn cases() -> Vec<Case> {
 
 /// The suite's keyspace.
 pub fn keyspace() -> Result<Arc<Keyspace>> {
-    let reading = keyspace::read(KEYSPACE);
+    read(KEYSPACE)
+}
+
+/// A keyspace of this text.
+fn read(text: &str) -> Result<Arc<Keyspace>> {
+    let reading = keyspace::read(text);
     let found = reading.keyspace.ok_or_else(|| {
         let problems = reading.diagnostics.len();
         Error::new(ErrorKind::Internal, "the suite's keyspace has problems").with("some", problems)
