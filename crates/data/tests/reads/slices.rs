@@ -212,3 +212,110 @@ fn every_type_of_time_is_cut_alike() {
         }
     }
 }
+
+#[test]
+fn claims_apart_are_true_only_if_their_row_says_so() {
+    let bench = Bench::open_on(
+        Arc::new(PartitionedMemory::new()),
+        r#"
+        [collection.users]
+        key = "user:{user_id: u64}"
+        fields = { email = "text", name = "text" }
+        index.users_by_email = { key = "email:{lower(email)}", unique = true, keep = ["name"] }
+
+        [pattern.add_user]
+        insert = "users"
+        allow = "user"
+
+        [pattern.find_user]
+        get = "users.users_by_email"
+
+        [pattern.find_names]
+        get = "users.users_by_email"
+        fields = ["name"]
+        many = 3
+        "#,
+    );
+    let put = |id: u64, email: &str| {
+        bench.put("users", json!({"user_id": id, "email": email, "name": email}));
+    };
+    put(1, "Ann@x");
+    put(2, "bob@x");
+    let find = |email: &str| {
+        bench.json("find_user", json!({"email": email}), &ann())["row"]["user_id"].clone()
+    };
+    assert_eq!(find("ANN@X"), json!(1));
+    put(1, "eve@x");
+    assert_eq!((find("ann@x"), find("eve@x"), find("bob@x")), (json!(null), json!(1), json!(2)));
+    let rows = json!({"rows": [{"email": "eve@x"}, {"email": "ann@x"}, {"email": "bob@x"}]});
+    let reply = bench.call("find_names", rows, &ann()).unwrap();
+    // The claim keeps the name, but only the row says whether the claim is true.
+    assert_eq!(reply.usage.round_trips, 2);
+    let names = reply.answer.to_json(bench.runtime.schema()).unwrap();
+    assert_eq!(names, json!({"rows": [{"name": "eve@x"}, null, {"name": "bob@x"}]}));
+    bench.remove("users", json!({"user_id": 1, "email": "eve@x", "name": "eve@x"}));
+    assert_eq!(find("eve@x"), json!(null));
+}
+
+#[test]
+fn entries_of_plain_rows_are_the_answer_where_they_hold_it() {
+    let bench = Bench::open_on(
+        Arc::new(PartitionedMemory::new()),
+        r#"
+        [collection.events]
+        key = "event:{event_id: ulid = new}"
+        fields = { kind = "text", words = "text" }
+        immutable = true
+        index.by_kind = { key = "kind:{kind} | {event_id}", keep = ["words"], expect = { rows_per_group = 1_000 } }
+
+        [pattern.add]
+        insert = "events"
+        allow = "user"
+
+        [pattern.of_kind]
+        list = "events.by_kind"
+        fields = ["words"]
+        page = 10
+        "#,
+    );
+    for n in 0..15u128 {
+        let id = data::Value::Ulid(n.to_be_bytes()).to_json(&keyspace::model::Type::Ulid);
+        bench.put("events", json!({"event_id": id, "kind": "k", "words": n.to_string()}));
+    }
+    let usage = bench.call("of_kind", json!({"kind": "k"}), &ann()).unwrap().usage;
+    assert_eq!((usage.round_trips, usage.rows_read), (1, 11));
+    let (words, _) = bench.pages("of_kind", json!({"kind": "k"}), &ann(), "words");
+    let expected: Vec<Json> = (0..15).map(|n| json!(n.to_string())).collect();
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn circles_are_exact_although_entries_lie_apart() {
+    let bench = Bench::open_on(
+        Arc::new(PartitionedMemory::new()),
+        r#"
+        [collection.places]
+        key = "place:{id: u64}"
+        fields = { lat = "f64", lon = "f64" }
+        index.by_cell = { key = "cell:{area = cell(lat, lon, 10)} | {id}", keep = ["lat", "lon"], expect = { rows_per_group = 100 } }
+
+        [pattern.move]
+        update = "places"
+        set = ["lat", "lon"]
+        allow = "user"
+
+        [pattern.around]
+        near = "places.by_cell"
+        max_radius = 10_000
+        page = 10
+        "#,
+    );
+    let put = |id: u64, lat: f64| bench.put("places", json!({"id": id, "lat": lat, "lon": 9.0}));
+    (0..30).for_each(|id| put(id, 48.0 + id as f64 / 1_000.0));
+    // Moved far away, and nearer than all others.
+    put(0, 10.0);
+    put(20, 48.0);
+    let arguments = json!({"lat": 48.0, "lon": 9.0, "radius": 1_000.0});
+    let found = bench.page("around", arguments, &ann(), "id");
+    assert_eq!(found[..3], [json!(20), json!(1), json!(2)]);
+}
