@@ -20,12 +20,12 @@ pub struct Prepared {
     pub shape: Option<Arc<AnswerShape>>,
     /// The segments and fields of the collection that the caller fills.
     pub filled: Vec<String>,
+    /// Whether a change reads the stored row first.
+    pub reads: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
     /// What a list may read for one page.
-    pub reads: PageReads,
-    /// Whether a change reads the stored row first.
-    pub reads_stored: bool,
+    pub page_reads: PageReads,
     plan: Plan,
     kind: StoreKind,
 }
@@ -46,7 +46,7 @@ pub struct PreparedStep {
     /// The segments and fields of the collection that the caller fills.
     pub filled: Vec<String>,
     /// Whether its stored row is read before the commit.
-    pub reads_stored: bool,
+    pub reads: bool,
     /// The earlier steps whose rows give its key, by position.
     pub key_from: Vec<usize>,
     /// All earlier steps whose rows it uses, by position.
@@ -73,17 +73,17 @@ impl Prepared {
         let steps = pattern.steps.iter().map(|step| PreparedStep::new(schema, &pattern, step));
         let steps = steps.collect::<Result<Vec<_>>>()?;
         let kind = schema.kind();
-        let reads = page_reads(schema.keyspace(), kind, &pattern);
-        let reads_stored = reads_stored_row(schema.keyspace(), &pattern);
+        let reads = reads_stored_row(schema.keyspace(), &pattern);
+        let page_reads = page_reads(schema.keyspace(), kind, &pattern);
         Ok(Prepared {
             pattern,
             collection,
             index,
             shape,
             filled,
-            steps,
             reads,
-            reads_stored,
+            steps,
+            page_reads,
             plan,
             kind,
         })
@@ -171,7 +171,7 @@ impl PreparedStep {
         };
         let filled = allow.fills(&target.collection, verb);
         let shape = Arc::new(AnswerShape::whole(schema, &collection));
-        let reads_stored = run.as_ref().is_none_or(|run| reads_stored_row(schema.keyspace(), run));
+        let reads = run.as_ref().is_none_or(|run| reads_stored_row(schema.keyspace(), run));
         let uses = uses(step);
         let positions = |names: &[&str]| {
             let steps = atomic.steps.iter().enumerate();
@@ -179,17 +179,7 @@ impl PreparedStep {
         };
         let (key_from, all_from) = (positions(&uses.key), positions(&uses.all));
         let name = step.name.clone();
-        Ok(PreparedStep {
-            name,
-            run,
-            collection,
-            index,
-            shape,
-            filled,
-            reads_stored,
-            key_from,
-            all_from,
-        })
+        Ok(PreparedStep { name, run, collection, index, shape, filled, reads, key_from, all_from })
     }
 }
 

@@ -41,13 +41,13 @@ pub(super) async fn list(
     };
     let reach = Reach::of(prepared, &inputs)?;
     let finder = Finder::new(prepared, &inputs)?;
-    let mut budget = Budget { scans: prepared.reads.refills, rows: prepared.reads.rows };
+    let mut budget = Budget { scans: prepared.page_reads.refills, rows: prepared.page_reads.rows };
     if shape.slices.is_some() {
         budget.scans += limits::PAGE_SLICES_MAX - 1;
     }
     let walk = Walk::begin(session, shape, &reach, (reverse, mark), budget).await?;
     let mut pager = Pager { walk, finder, limit, rows: Vec::new() };
-    let at_end = pager.fill(session, prepared.reads.refills).await?;
+    let at_end = pager.fill(session, prepared.page_reads.refills).await?;
     let next = match (at_end, pager.walk.mark()) {
         (true, _) => None,
         (false, Some(mark)) => {

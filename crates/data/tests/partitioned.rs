@@ -1,0 +1,17 @@
+//! The group-atomic store in memory keeps every promise of the suite.
+
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+use data::memory::PartitionedMemory;
+use data::store::Store;
+use data::suite::{self, Options, block_on};
+use std::sync::Arc;
+
+#[test]
+fn the_partitioned_store_keeps_its_promises() {
+    let make = || Box::pin(async { Arc::new(PartitionedMemory::new()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::run(&make, &Options::default()));
+    assert!(report.failed.is_empty(), "{report}");
+    // The change feed.
+    assert_eq!(report.not_offered.len(), 14, "{report}");
+}

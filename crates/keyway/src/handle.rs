@@ -1,0 +1,111 @@
+//! An open keyspace.
+
+use crate::call::Calling;
+use crate::json;
+use crate::open::Builder;
+use crate::sweep::{self, Sweeper};
+use data::request::{Call, Given, Reply, Runtime};
+use data::store::{CommitId, Description};
+use data::{Caller, Error, ErrorKind, Result};
+use keyspace::model::Keyspace;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A keyspace on a store. Cloning it is cheap, and all clones are the same store.
+#[derive(Clone)]
+pub struct Keyway(pub(crate) Arc<Inner>);
+
+/// What all clones share.
+pub(crate) struct Inner {
+    pub runtime: Runtime,
+    pub warnings: Vec<String>,
+    pub sweeper: Mutex<Option<Sweeper>>,
+}
+
+impl Keyway {
+    /// Options for opening one.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// A call of a pattern by its name; see [`Calling`].
+    pub fn call(&self, pattern: &str) -> Calling {
+        Calling::new(self, pattern)
+    }
+
+    /// A call from JSON, answered in JSON, with the names people see.
+    ///
+    /// | verb | answer |
+    /// |---|---|
+    /// | `get` | the row, or `null` |
+    /// | `list`, `near`, and any with `many` | `{"rows": […]}`, and `"next"` of a list |
+    /// | `insert`, `put`, `update`, `take`, `delete` | `{"key", "version", "row"}` |
+    /// | `add` | the total, or `{"allowed", "remaining", "resets_at"}` |
+    /// | `atomic` | `{"results": […]}` |
+    pub async fn call_json(
+        &self,
+        pattern: &str,
+        arguments: serde_json::Value,
+        caller: &Caller,
+    ) -> Result<serde_json::Value> {
+        let runtime = self.runtime();
+        let prepared = runtime.pattern(pattern)?;
+        let given = json::given(runtime.keyspace(), &prepared.pattern, &arguments)?;
+        let reply = runtime.call(Call::new(prepared, given, caller)).await?;
+        json::answer(runtime.schema(), &reply.answer)
+    }
+
+    /// The keyspace, as the file says it.
+    pub fn keyspace(&self) -> &Arc<Keyspace> {
+        self.runtime().keyspace()
+    }
+
+    /// What the store is and what it promises.
+    pub fn store(&self) -> Description {
+        self.runtime().store().describe()
+    }
+
+    /// The run time below, for whoever builds on it.
+    pub fn runtime(&self) -> &Runtime {
+        &self.0.runtime
+    }
+
+    /// Warnings about the keyspace file, drawn as `keyway check` draws them.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
+
+    /// Removes rows that have ended, as the background task does, and says how many went.
+    pub async fn sweep(&self) -> Result<usize> {
+        sweep::round(&self.0).await
+    }
+
+    /// Writes what is still to be written and lets go of the store; calls fail afterwards.
+    pub async fn close(&self) -> Result<()> {
+        drop(self.0.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.runtime().store().close().await
+    }
+
+    /// A call by the position of its pattern.
+    pub(crate) async fn send(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        id: Option<CommitId>,
+    ) -> Result<Reply> {
+        let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
+        let prepared = self.runtime().patterns().get(position).ok_or_else(missing)?;
+        let mut call = Call::new(prepared, given, caller);
+        call.id = id;
+        self.runtime().call(call).await
+    }
+}
+
+impl fmt::Debug for Keyway {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Keyway");
+        shown.field("keyspace", &self.keyspace().name.value);
+        shown.field("store", &self.store().address).finish()
+    }
+}
