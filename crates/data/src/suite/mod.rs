@@ -19,6 +19,7 @@ pub mod clients;
 pub mod history;
 pub mod model;
 pub mod oracle;
+pub mod patterns;
 pub mod wait;
 
 pub use bench::{Bench, Checked, Failure};

@@ -87,7 +87,13 @@ fn a_sound_protocol_survives_every_seed() {
 
 /// How many seeds it takes to find that a rule is broken.
 fn found(broken: Rules) -> Option<u64> {
-    let found = (0..SEEDS).find(|seed| match run(*seed, broken) { Err(e) => { eprintln!("found {e} {broken:?}"); true } Ok(()) => false });
+    let found = (0..SEEDS).find(|seed| match run(*seed, broken) {
+        Err(e) => {
+            eprintln!("found {e} {broken:?}");
+            true
+        }
+        Ok(()) => false,
+    });
     found
 }
 
