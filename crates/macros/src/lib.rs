@@ -3,6 +3,7 @@
 //! This crate reads one file and writes Rust; `keyway` documents what comes out and holds what the
 //! generated code stands on. Use it through `keyway`.
 
+mod answers;
 mod arguments;
 mod code;
 mod expand;

@@ -41,7 +41,7 @@ mod tests;
 
 pub(super) use clean::clean;
 pub(super) use ids::attempt_of;
-pub(super) use readers::{belongs, read_claim, read_entries, stored_entry_key};
+pub(super) use readers::{belongs, stored_entry_key};
 pub(super) use repair::repair;
 
 use super::Verdict;
