@@ -1,12 +1,12 @@
 //! The entries and claims of a row: what an index holds of it, and the way back.
 //!
 //! ```text
-//! row ─when─▶ sources ─▶ key │ kept fields            entry
-//!                      ─▶ key │ length of the owner's key, 2 bytes │ that key │ kept fields   claim
+//! row ─when─▶ sources ─┬▶ entry   key ─▶ kept fields
+//!                      └▶ claim   key ─▶ length of the owner's key, 2 bytes │ it │ kept fields
 //! ```
 //!
-//! Entries are made from the row alone, so that whoever has a row knows its entries: they are never
-//! looked for. A source without a value means no entry, and a list (of `each`) one for each element.
+//! Entries are made from the row alone, so that whoever has a row knows its entries and never looks
+//! for them. A source without a value means no entry, a list (of `each`) one for each element.
 
 #[cfg(test)]
 mod tests;

@@ -22,18 +22,33 @@ name = "photos"
 
 [collection.photos]
 key    = "album:{album: text} | {at: timestamp desc}:{photo_id: ulid}"
-fields = { title = "text", email = "text?", tags = "[text] = []", painter = "text?", lat = "f64", lon = "f64", size = "u64", state = "open|done = 'open'", spot = "text?" }
-index.by_title  = { key = "title:{lower(title)} | {size desc}:{at}", keep = ["title", "size"], expect = { rows_per_group = 100 } }
-index.by_email  = { key = "email:{lower(email)}", unique = true, keep = ["state", "email"] }
-index.by_person = { key = "person:{person = lower(each(tags, painter))} | {at}", expect = { rows_per_group = 100 } }
-index.by_place  = { key = "place:{area = cell(lat, lon, 12)} | {photo_id}", expect = { rows_per_group = 100 } }
-index.by_spot   = { key = "spot:{spot} | {at}", when = "state = 'open' and size > 10", expect = { rows_per_group = 100 } }
-index.by_number = { key = "number:{number = each(cell(lat, lon, 3), size)} | {at}", expect = { rows_per_group = 100 } }
+expect = { rows_per_group = 100 }
+
+[collection.photos.fields]
+title   = "text"
+email   = "text?"
+tags    = "[text] = []"
+painter = "text?"
+lat     = "f64"
+lon     = "f64"
+size    = "u64"
+state   = "open|done = 'open'"
+spot    = "text?"
+
+[collection.photos.index]
+by_email        = { key = "email:{lower(email)}", unique = true, keep = ["state", "email"] }
+by_title.key    = "title:{lower(title)} | {size desc}:{at}"
+by_title.keep   = ["title", "size"]
+by_person.key   = "person:{person = lower(each(tags, painter))} | {at}"
+by_place.key    = "place:{area = cell(lat, lon, 12)} | {photo_id}"
+by_place.expect = { rows_per_group = 100 }
+by_spot         = { key = "spot:{spot} | {at}", when = "state = 'open' and size > 10" }
+by_number.key   = "number:{number = each(cell(lat, lon, 3), size)} | {at}"
 
 [collection.mottos]
 key   = "motto:{family: text}"
 value = "text"
-index.by_motto = { key = "same:{motto = hash(value)} | {family}", expect = { rows_per_group = 100 } }
+index.by_motto.key = "same:{motto = hash(value)} | {family}"
 
 [pattern]
 add       = { insert = "photos", allow = "user" }
