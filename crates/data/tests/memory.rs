@@ -1,6 +1,6 @@
 //! The store in memory keeps every promise of the suite.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
 use data::memory::MemoryStore;
 use data::store::Store;
@@ -14,4 +14,12 @@ fn the_memory_store_keeps_its_promises() {
     assert!(report.failed.is_empty(), "{report}");
     // Trails, and what only a store of several places refuses.
     assert_eq!(report.not_offered.len(), 17, "{report}");
+}
+
+#[test]
+fn patterns_run_on_the_memory_store() {
+    let make = || Box::pin(async { Arc::new(MemoryStore::new()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::patterns::run(&make, &Options::default())).expect("scripts");
+    assert!(report.failed.is_empty(), "{report}");
+    assert_eq!(report.not_offered.len(), 0, "{report}");
 }

@@ -2,12 +2,12 @@
 
 use crate::fit;
 use crate::handle::Keyway;
-use crate::json;
 use crate::pages::Pages;
 use crate::typed::{Answering, FromAnswer, Scope};
 use data::request::{Given, Record, Reply};
 use data::store::CommitId;
-use data::{Caller, Error, Result, Value};
+use data::{Caller, Error, ErrorKind, Result, Value};
+use serde_json::{Map, Value as Json};
 
 /// A call of a pattern by its name: `.await` makes it.
 ///
@@ -88,7 +88,7 @@ impl Calling {
     pub async fn json(self) -> Result<serde_json::Value> {
         let keyway = self.keyway.clone();
         let reply = self.await?;
-        json::answer(keyway.runtime().schema(), &reply.answer)
+        reply.answer.to_json(keyway.runtime().schema())
     }
 
     /// Makes the call and answers a Rust type, such as `Page<Record>`, `Option<Json>` or `i64`.
@@ -107,15 +107,28 @@ impl Calling {
     }
 
     fn give(&mut self, name: &str, value: Value) -> Result<()> {
-        let patterns = self.keyway.runtime().patterns();
-        let arguments = patterns.get(self.position).map(|pattern| &pattern.pattern.arguments);
-        let arguments = arguments.map(Vec::as_slice).unwrap_or_default();
+        let runtime = self.keyway.runtime();
+        let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
+        let prepared = runtime.patterns().get(self.position).ok_or_else(missing)?;
+        let arguments = &prepared.pattern.arguments;
         let position = arguments.iter().position(|argument| argument.name == name);
         let found = position.and_then(|at| arguments.get(at).zip(self.given.get_mut(at)));
-        let Some((argument, place)) = found else {
-            return Err(json::unknown(&|name| name.to_string(), arguments, name));
+        let keyspace = runtime.keyspace();
+        let from_json = |name: String, json: Json| {
+            prepared.given_from_json(keyspace, &Map::from_iter([(name, json)]))
         };
-        *place = fit::given(value, argument).map_err(|error| error.with("argument", name))?;
+        let Some((argument, place)) = found else {
+            // Whoever reads calls from JSON knows best why a name is none.
+            from_json(name.to_string(), Json::Null)?;
+            return Err(missing());
+        };
+        *place = match value {
+            Value::Json(json) => {
+                let mut given = from_json(keyspace.shown(name), json)?;
+                std::mem::take(position.and_then(|at| given.get_mut(at)).ok_or_else(missing)?)
+            }
+            plain => fit::given(plain, argument).map_err(|error| error.with("argument", name))?,
+        };
         Ok(())
     }
 }

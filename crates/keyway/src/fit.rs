@@ -9,14 +9,10 @@ use keyspace::model::{Argument, ArgumentRole, Type};
 
 /// What a program gives for an argument.
 pub fn given(value: Value, argument: &Argument) -> Result<Given> {
-    if let ArgumentRole::Rows(each) = &argument.role {
-        return match value {
-            Value::Json(rows) => crate::json::rows(&|name| name.to_string(), each, &rows),
-            other => Err(mismatch(&other, "rows, as a JSON array of objects")),
-        };
+    match &argument.role {
+        ArgumentRole::Rows(_) => Err(mismatch(&value, "rows, as a JSON array of objects")),
+        _ => fit(value, &argument.argument_type).map(Given::Value),
     }
-    // Null clears an optional field, whatever else it may be.
-    fit(value, &argument.argument_type).map(Given::Value)
 }
 
 /// A value as one of a type.
@@ -59,7 +55,6 @@ fn fit(value: Value, of: &Type) -> Result<Value> {
             });
             Value::Path(parts.collect::<Result<_>>()?)
         }
-        (Type::Json, Value::Json(json)) => Value::from_json(&json, of)?,
         (_, Value::Json(json)) => Value::from_json(&json, of)?,
         // A text of JSON is a string to somebody and an object to somebody else.
         (Type::Json | Type::List(_), other @ Value::Text(_)) => {

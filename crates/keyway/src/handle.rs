@@ -1,7 +1,6 @@
 //! An open keyspace.
 
 use crate::call::Calling;
-use crate::json;
 use crate::open::Builder;
 use crate::sweep::{self, Sweeper};
 use data::request::{Call, Given, Reply, Runtime};
@@ -9,6 +8,7 @@ use data::store::{CommitId, Description};
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A keyspace on a store. Cloning it is cheap, and all clones are the same store.
@@ -20,6 +20,7 @@ pub(crate) struct Inner {
     pub runtime: Runtime,
     pub warnings: Vec<String>,
     pub sweeper: Mutex<Option<Sweeper>>,
+    pub is_closed: AtomicBool,
 }
 
 impl Keyway {
@@ -33,15 +34,15 @@ impl Keyway {
         Calling::new(self, pattern)
     }
 
-    /// A call from JSON, answered in JSON, with the names people see.
+    /// A call from a JSON object, answered in JSON, with the names people see.
     ///
     /// | verb | answer |
     /// |---|---|
-    /// | `get` | the row, or `null` |
-    /// | `list`, `near`, and any with `many` | `{"rows": […]}`, and `"next"` of a list |
+    /// | `get` | `{"row", "version"}`; with `many`, `{"rows"}` |
+    /// | `list`, `near` | `{"rows", "next"}` |
     /// | `insert`, `put`, `update`, `take`, `delete` | `{"key", "version", "row"}` |
-    /// | `add` | the total, or `{"allowed", "remaining", "resets_at"}` |
-    /// | `atomic` | `{"results": […]}` |
+    /// | `add` | `{"total"}`, or `{"allowed", "remaining", "resets_at"}` |
+    /// | `atomic`, and changes with `many` | `{"results"}` |
     pub async fn call_json(
         &self,
         pattern: &str,
@@ -50,9 +51,14 @@ impl Keyway {
     ) -> Result<serde_json::Value> {
         let runtime = self.runtime();
         let prepared = runtime.pattern(pattern)?;
-        let given = json::given(runtime.keyspace(), &prepared.pattern, &arguments)?;
-        let reply = runtime.call(Call::new(prepared, given, caller)).await?;
-        json::answer(runtime.schema(), &reply.answer)
+        let arguments = match arguments {
+            serde_json::Value::Object(arguments) => arguments,
+            serde_json::Value::Null => serde_json::Map::new(),
+            _ => return Err(Error::new(ErrorKind::Argument, "arguments are a JSON object")),
+        };
+        let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
+        let reply = self.make(Call::new(prepared, given, caller)).await?;
+        reply.answer.to_json(runtime.schema())
     }
 
     /// The keyspace, as the file says it.
@@ -82,6 +88,7 @@ impl Keyway {
 
     /// Writes what is still to be written and lets go of the store; calls fail afterwards.
     pub async fn close(&self) -> Result<()> {
+        self.0.is_closed.store(true, Ordering::Release);
         drop(self.0.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.runtime().store().close().await
     }
@@ -98,6 +105,13 @@ impl Keyway {
         let prepared = self.runtime().patterns().get(position).ok_or_else(missing)?;
         let mut call = Call::new(prepared, given, caller);
         call.id = id;
+        self.make(call).await
+    }
+
+    async fn make(&self, call: Call<'_>) -> Result<Reply> {
+        if self.0.is_closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "the keyspace is closed"));
+        }
         self.runtime().call(call).await
     }
 }

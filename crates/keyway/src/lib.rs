@@ -55,15 +55,14 @@ mod call;
 mod cursor_key;
 mod fit;
 mod handle;
-mod json;
 mod open;
 mod pages;
 mod scalar;
-mod stores;
 mod sweep;
 mod system;
 pub mod typed;
 mod url;
+mod wiring;
 
 pub use answer::{Changed, Deleted, Page, Versioned, Window};
 pub use bytes::Bytes;

@@ -9,10 +9,10 @@
 
 use crate::cursor_key;
 use crate::handle::{Inner, Keyway};
-use crate::stores;
 use crate::sweep::Sweeper;
 use crate::system::SystemClock;
 use crate::url::StoreUrl;
+use crate::wiring;
 use data::clock::{Clock, Random, SystemRandom};
 use data::request::{CursorKey, Options, Runtime};
 use data::{Error, ErrorKind, Result};
@@ -20,6 +20,7 @@ use keyspace::diagnostic::Severity;
 use keyspace::diagnostic::render::{Style, render};
 use keyspace::model::{Keyspace, StoreKind};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -141,7 +142,7 @@ impl Builder {
             Some(random) => random,
             None => Arc::new(SystemRandom::start()?),
         };
-        let store = stores::open(&url, &clock).await?;
+        let store = wiring::open(&url).await?;
         let mut options = Options::new(clock, random);
         match (self.cursor_key, &url) {
             (Some(key), _) => options.cursor_key = CursorKey::new(key),
@@ -156,7 +157,8 @@ impl Builder {
             options.call_milliseconds_max = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         }
         let runtime = Runtime::open(store, Arc::new(keyspace), options).await?;
-        let inner = Arc::new(Inner { runtime, warnings, sweeper: Mutex::default() });
+        let (sweeper, is_closed) = (Mutex::default(), AtomicBool::new(false));
+        let inner = Arc::new(Inner { runtime, warnings, sweeper, is_closed });
         if let Some(every) = self.sweep_every
             && let Ok(mut sweeper) = inner.sweeper.lock()
         {

@@ -1,13 +1,14 @@
 //! A function for each pattern: required arguments are its parameters, the others are methods of
 //! what it returns, and `.await` makes the call.
 
+use crate::answers;
 use crate::arguments::{self, is_clearable};
 use crate::code::{Code, sentence, words};
 use crate::names::{Names, identifier, unmarked};
 use crate::naming::Naming;
 use crate::rows;
 use keyspace::model::{
-    Allow, Argument, ArgumentRole, Content, Keyspace, Pattern, StepAction, StoreKind, Target, Verb,
+    Allow, Argument, ArgumentRole, Keyspace, Pattern, StepAction, StoreKind, Verb,
 };
 use keyspace::plan::Plan;
 
@@ -71,7 +72,9 @@ impl<'a> Function<'a> {
         let builder = has_optional.then(|| naming.of_pattern(pattern, "Call"));
         let answer = match (&results, &pattern.target) {
             (Some(results), _) => results.clone(),
-            (None, Some(target)) => answer(keyspace, naming, pattern, target, partial.as_deref()),
+            (None, Some(target)) => {
+                answers::answer(keyspace, naming, pattern, target, partial.as_deref())
+            }
             (None, None) => "::keyway::Answer".to_string(),
         };
         Function { keyspace, pattern, plan, position, answer, partial, results, each, builder }
@@ -83,7 +86,7 @@ impl<'a> Function<'a> {
             rows::partial(code, naming, self.pattern, partial);
         }
         if let Some(results) = &self.results {
-            self.results(code, naming, results);
+            answers::results(code, naming, self.keyspace, self.pattern, results);
         }
         for argument in &self.pattern.arguments {
             let named = self.each.iter().find(|(name, _)| *name == argument.name);
@@ -254,41 +257,6 @@ impl<'a> Function<'a> {
         code.line("");
     }
 
-    /// The struct of what an `atomic` is answered: a field for each step that runs a pattern.
-    fn results(&self, code: &mut Code, naming: &Naming, name: &str) {
-        let mut taken = Names::default();
-        let steps = self.pattern.steps.iter().filter_map(|step| match &step.action {
-            StepAction::Run(run) => Some((step, run)),
-            StepAction::Check { .. } => None,
-        });
-        let fields: Vec<(String, String, &str)> = steps
-            .filter_map(|(step, run)| {
-                // A step answers whole rows, whatever its pattern shows by itself.
-                let of = answer(self.keyspace, naming, run, run.target.as_ref()?, None);
-                Some((taken.claim(&[identifier(&step.name)]), of, run.name.value.as_str()))
-            })
-            .collect();
-        code.docs([format!("What `{}` is answered.", self.pattern.name.value)]);
-        code.line("#[allow(dead_code)]");
-        code.line("#[derive(Clone, Debug, PartialEq)]");
-        code.open(format!("pub struct {name} {{"));
-        for (field, of, run) in &fields {
-            code.docs([format!("What `{run}` is answered.")]);
-            code.line(format!("pub {field}: {of},"));
-        }
-        code.close("}");
-        code.line("");
-        code.open(format!("impl ::keyway::typed::FromAnswer for {name} {{"));
-        code.open("fn from_answer(answer: ::keyway::Answer) -> ::keyway::Result<Self> {");
-        code.line("let mut results = ::keyway::typed::Results::of(answer)?;");
-        code.open(format!("::std::result::Result::Ok({name} {{"));
-        fields.iter().for_each(|(field, ..)| code.line(format!("{field}: results.take()?,")));
-        code.close("})");
-        code.close("}");
-        code.close("}");
-        code.line("");
-    }
-
     /// What it is for, how it goes, what it may cost, who may call it.
     fn docs(&self) -> Vec<String> {
         let pattern = self.pattern;
@@ -352,38 +320,4 @@ fn bound(plan: &Plan) -> Option<String> {
 /// Whether the rows of a call have one argument, so that its values are given as they are.
 fn is_single(of: &[Argument]) -> bool {
     matches!(of, [only] if only.required)
-}
-
-/// The Rust type of what a pattern is answered.
-fn answer(
-    keyspace: &Keyspace,
-    naming: &Naming,
-    pattern: &Pattern,
-    target: &Target,
-    partial: Option<&str>,
-) -> String {
-    let collection = &target.collection;
-    let row = partial.unwrap_or_else(|| naming.row(collection));
-    // A version is worth having where some pattern takes one back.
-    let is_versioned = partial.is_none()
-        && !pattern.is_covered()
-        && keyspace.patterns_of(collection).any(|pattern| pattern.if_version);
-    let read = match is_versioned {
-        true => format!("::keyway::Versioned<{row}>"),
-        false => row.to_string(),
-    };
-    let one = match (pattern.verb, &collection.content) {
-        (Verb::List, _) => return format!("::keyway::Page<{read}>"),
-        (Verb::Near, _) => return format!("::std::vec::Vec<{read}>"),
-        (Verb::Get, Content::Counter) if pattern.many.is_none() => "i64".to_string(),
-        (Verb::Get, _) => format!("::std::option::Option<{read}>"),
-        (Verb::Delete, _) => "::keyway::Deleted".to_string(),
-        (Verb::Add, Content::Counter) => "i64".to_string(),
-        (Verb::Add, Content::Window { .. }) => "::keyway::Window".to_string(),
-        _ => format!("::keyway::Changed<{row}>"),
-    };
-    match pattern.many {
-        Some(_) => format!("::std::vec::Vec<{one}>"),
-        None => one,
-    }
 }

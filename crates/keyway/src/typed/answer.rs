@@ -101,7 +101,9 @@ impl<T: Row> FromAnswer for Vec<Changed<T>> {
 }
 
 fn one_changed<T: Row>(changed: data::request::Changed) -> Result<Changed<T>> {
-    let row = changed.row.ok_or_else(|| another("a row that is there"))?;
+    // A call with the id of an earlier one is not made again, and answers what is there now.
+    let gone = || Error::new(ErrorKind::NotFound, "the row was written before, and is gone since");
+    let row = changed.row.ok_or_else(gone)?;
     let (version, existed) = (changed.version, changed.existed);
     Ok(Changed { row: T::from_record(row)?, version, existed })
 }
@@ -150,6 +152,29 @@ impl FromAnswer for Window {
     }
 }
 
+/// Several counters added to in one call.
+impl FromAnswer for Vec<i64> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        all(answer)
+    }
+}
+
+/// Several windows added to in one call.
+impl FromAnswer for Vec<Window> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        all(answer)
+    }
+}
+
+fn all<T: FromAnswer>(answer: Answer) -> Result<Vec<T>> {
+    match answer {
+        Answer::Results(results) => results.into_iter().map(T::from_answer).collect(),
+        // No counter at all.
+        Answer::ChangedRows(rows) if rows.is_empty() => Ok(Vec::new()),
+        _ => Err(another("totals")),
+    }
+}
+
 /// What the steps of an `atomic` are answered, in order.
 #[derive(Debug)]
 pub struct Results(std::vec::IntoIter<Answer>);
@@ -165,7 +190,21 @@ impl Results {
 
     /// What the next step is answered.
     pub fn take<T: FromAnswer>(&mut self) -> Result<T> {
-        T::from_answer(self.0.next().ok_or_else(|| another("one more result"))?)
+        T::from_answer(self.next()?)
+    }
+
+    /// What the next step is answered; nothing where the whole was done before, and what the step
+    /// did then is not known any more.
+    pub fn take_known<T: FromAnswer>(&mut self) -> Result<Option<T>> {
+        match self.next()? {
+            Answer::Row(None) => Ok(None),
+            Answer::Changed(changed) if changed.existed && changed.row.is_none() => Ok(None),
+            known => T::from_answer(known).map(Some),
+        }
+    }
+
+    fn next(&mut self) -> Result<Answer> {
+        self.0.next().ok_or_else(|| another("one more result"))
     }
 }
 
