@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Obstacle, Verdict, commit};
 use crate::request::{Answer, Call, Runtime};
 use crate::session::Session;
-use crate::store::{Expect, Found, Version, limits};
+use crate::store::{CommitId, Expect, Found, Key, Version, limits};
 use keyspace::model::{Atomicity, Mode};
 
 /// Makes a call, as often as it takes and may take.
@@ -36,7 +36,8 @@ pub(super) async fn attempts(
         let script = Script::of(call, session.now, &makers)?;
         let mut work = Work::new(&script, session.now);
         work.gather(session).await?;
-        let mut ending = Ending { session, ids: &ids, attempt, work: &mut work };
+        let earlier = ids.earlier(&work.keys_changed()?);
+        let mut ending = Ending { session, ids: &ids, earlier, attempt, work: &mut work };
         if let Some(answer) = ending.settle().await? {
             return Ok(answer);
         }
@@ -82,6 +83,8 @@ pub(super) fn indeterminate(id: Version) -> Error {
 struct Ending<'e, 's, 'w> {
     session: &'e mut Session<'s>,
     ids: &'e CallIds<'e>,
+    /// The ids under which this call may have been committed before.
+    earlier: Vec<CommitId>,
     attempt: u64,
     work: &'e mut Work<'w>,
 }
@@ -92,7 +95,7 @@ impl Ending<'_, '_, '_> {
         if self.work.is_stale {
             return Ok(None);
         }
-        if self.work.rows.any_version(|version| self.ids.made(version)) {
+        if self.work.rows.any_version(|version| self.earlier.contains(&version)) {
             return self.repeated().await.map(Some);
         }
         if self.work.script.is_atomic && self.work.is_done_before() {
@@ -105,7 +108,7 @@ impl Ending<'_, '_, '_> {
             };
         }
         let adds = self.work.adds.clone();
-        let id = self.ids.of_attempt(self.attempt);
+        let id = self.ids.of_attempt(self.attempt, &self.work.keys_changed()?);
         let (set, places) = self.work.rows.write_set(self.session, id, adds)?;
         if set.checks.is_empty() && set.changes.is_empty() && set.adds.is_empty() {
             return made(self.work, id, &[], self.session.now).map(Some);
@@ -117,7 +120,7 @@ impl Ending<'_, '_, '_> {
             Verdict::Committed { id, totals } => {
                 made(self.work, id, &totals, self.session.now).map(Some)
             }
-            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_attempt(0))),
+            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_call())),
             Verdict::Obstacle(obstacle) => self.meet(obstacle, &set, &places).await,
         }
     }
@@ -139,7 +142,7 @@ impl Ending<'_, '_, '_> {
         };
         // A store that remembers the id says so whatever the set holds; one that does not finds
         // the check false.
-        let id = self.ids.of_attempt(0);
+        let id = self.ids.of_call();
         let check = RowCheck {
             collection: row.collection.clone(),
             key: row.key.clone(),
@@ -167,7 +170,7 @@ impl Ending<'_, '_, '_> {
         match obstacle {
             Obstacle::Check { .. } | Obstacle::Contended => Ok(None),
             Obstacle::Row { change, found } => {
-                if found.is_some_and(|version| self.ids.made(version)) {
+                if found.is_some_and(|version| self.earlier.contains(&version)) {
                     return self.repeated().await.map(Some);
                 }
                 let place = *places.get(change).ok_or_else(unknown)?;
@@ -256,6 +259,14 @@ impl<'a> Script<'a> {
 }
 
 impl Work<'_> {
+    /// The rows that steps change, as far as they are known.
+    fn keys_changed(&self) -> Result<Vec<&Key>> {
+        let steps = self.script.steps.iter().zip(&self.steps);
+        let changes = steps.filter(|(step, _)| matches!(step.action, Action::Run(_)));
+        let places = changes.flat_map(|(_, work)| &work.places);
+        places.map(|place| self.rows.get(*place).map(|row| &row.key)).collect()
+    }
+
     /// The last change of a row: the step, and the row of the step.
     fn whose_row(&self, place: usize) -> Option<(usize, usize)> {
         let steps = self.script.steps.iter().zip(&self.steps).enumerate().rev();

@@ -29,8 +29,8 @@ pub(super) fn insert(part: &Part<'_>, inputs: &dyn Inputs, row: &mut RowState) -
     Err(part.is_there())
 }
 
-/// Whether an immutable row holds what the caller gives. What is bound, generated, or taken from
-/// the clock and the caller differs by itself from call to call, and is not compared.
+/// Whether an immutable row holds what the caller gives. What is bound to anything else than an
+/// argument, generated, or taken from the clock and the caller is not compared.
 fn is_same(part: &Part<'_>, inputs: &dyn Inputs, stored: &[Value]) -> Result<bool> {
     let collection = part.collection;
     if !collection.model.immutable {
@@ -41,6 +41,6 @@ fn is_same(part: &Part<'_>, inputs: &dyn Inputs, stored: &[Value]) -> Result<boo
     Ok(rows.into_iter().all(|(slot, (wanted, stored))| {
         let field = collection.model.field(&slot.name);
         let fills_itself = field.is_some_and(|field| !field.is_argument());
-        fills_itself || part.is_bound(&slot.name) || wanted == stored
+        fills_itself || !part.is_given(&slot.name) || wanted == stored
     }))
 }
