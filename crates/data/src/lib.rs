@@ -14,6 +14,7 @@ pub mod clock;
 pub mod entries;
 pub mod error;
 pub mod evaluate;
+pub mod geo;
 pub mod ids;
 pub mod maintain;
 pub mod memory;

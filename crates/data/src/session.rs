@@ -5,6 +5,7 @@
 
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::store::{Batch, Key, Outcome, Page, Row, Scan, Store};
 use futures_util::future::try_join_all;
@@ -33,6 +34,9 @@ pub struct Usage {
 pub struct Session<'a> {
     store: &'a dyn Store,
     schema: &'a Arc<Schema>,
+    shared: Option<&'a Shared>,
+    /// How often the call has waited for a claim in other hands.
+    pub(crate) claim_waits: u32,
     /// The instant of the call: expiry is judged by it.
     pub now: Milliseconds,
     /// Until when it may try.
@@ -49,7 +53,19 @@ impl<'a> Session<'a> {
         now: Milliseconds,
         deadline: Milliseconds,
     ) -> Self {
-        Session { store, schema, now, deadline, usage: Usage::default() }
+        let (shared, claim_waits, usage) = (None, 0, Usage::default());
+        Session { store, schema, shared, claim_waits, now, deadline, usage }
+    }
+
+    /// The same session with what the calls of its run time share; without, it never waits.
+    pub fn sharing(mut self, shared: &'a Shared) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// What the calls of its run time share.
+    pub fn shared(&self) -> Option<&'a Shared> {
+        self.shared
     }
 
     /// The schema of the store.

@@ -15,6 +15,8 @@ pub(super) struct Outcomes {
     old: Half,
     /// When the young half was begun.
     since: Option<Milliseconds>,
+    /// Whether every outcome is forgotten at once, as if its time were over.
+    pub(super) forgets: bool,
 }
 
 impl Outcomes {
@@ -26,6 +28,9 @@ impl Outcomes {
     /// Remembers that a batch was committed.
     pub(super) fn remember(&mut self, id: CommitId, now: Milliseconds, totals: &[Total]) {
         let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
+        if self.forgets {
+            return;
+        }
         let since = *self.since.get_or_insert(now);
         if now.saturating_sub(since) > kept {
             self.old = std::mem::take(&mut self.young);

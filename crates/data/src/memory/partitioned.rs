@@ -38,6 +38,16 @@ impl PartitionedMemory {
         PartitionedMemory { rows: Shared::new(0) }
     }
 
+    /// An empty store that forgets the outcome of every batch at once: what it then answers to one
+    /// that is sent again is what a store answers after [`OUTCOME_KEPT`](crate::store::OUTCOME_KEPT).
+    pub fn forgetting() -> Self {
+        let store = PartitionedMemory::new();
+        if let Ok(mut rows) = store.rows.write() {
+            rows.forget_outcomes();
+        }
+        store
+    }
+
     fn schema(&self) -> Result<Arc<Schema>> {
         self.rows.read()?.schema.clone().ok_or_else(|| {
             Error::new(ErrorKind::Internal, "the store was not made ready for a keyspace")

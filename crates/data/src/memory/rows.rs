@@ -77,6 +77,11 @@ impl Rows {
         }
     }
 
+    /// From now on the outcome of every batch is forgotten at once.
+    pub(super) fn forget_outcomes(&mut self) {
+        self.outcomes.forgets = true;
+    }
+
     /// Whether a batch was committed.
     pub(super) fn is_committed(&self, id: &CommitId) -> bool {
         self.outcomes.of(id).is_some()

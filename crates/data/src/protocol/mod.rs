@@ -8,13 +8,17 @@
 //! The verbs above do not know which class they run on: they hand a [`WriteSet`] down and get a
 //! [`Verdict`], and they ask here whether an entry still belongs to the record it names.
 
+mod shared;
+mod tier1;
 mod whole;
 
+pub use shared::Shared;
+
 use crate::change::{Entry, WriteSet};
-use crate::error::{Error, ErrorKind, Result};
-use crate::schema::CollectionSchema;
+use crate::error::Result;
+use crate::schema::{CollectionSchema, IndexSchema};
 use crate::session::Session;
-use crate::store::{CommitId, Found, Key, Row, Total, Version};
+use crate::store::{CommitId, End, Found, Key, Keyed, Row, Scan, Total, Version};
 use keyspace::model::Atomicity;
 use std::sync::Arc;
 
@@ -72,20 +76,86 @@ pub enum Obstacle {
     },
 }
 
-/// Commits a write set.
+/// Entries of an index that are true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPage {
+    /// The entries, in the order of the scan.
+    pub entries: Vec<EntryRead>,
+    /// The last key that was read, be its entry true or not: a scan goes on behind it.
+    pub last: Option<Key>,
+    /// Why the page ends.
+    pub end: End,
+}
+
+/// An entry or a claim that is true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryRead {
+    /// The entry.
+    pub entry: Keyed,
+    /// The key of its row.
+    pub owner: Key,
+    /// Its live row, where one had to be read to know; the entry ends with it.
+    pub row: Option<Row>,
+}
+
+/// Commits a write set. After an obstacle, the next set has an id of its own.
 pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
     match session.schema().kind().atomicity() {
         Atomicity::WholeStore => whole::commit(session, set).await,
-        Atomicity::Group => {
-            Err(Error::new(ErrorKind::Internal, "group-atomic stores cannot be written yet"))
-        }
+        Atomicity::Group => tier1::commit(session, set).await,
+    }
+}
+
+/// A stretch of an index. Where entries lie apart from rows with versions, only those are answered
+/// that their row holds, with the row; elsewhere the reader compares them with the row itself.
+pub async fn read_entries(
+    session: &mut Session<'_>,
+    collection: &CollectionSchema,
+    index: usize,
+    scan: &Scan,
+) -> Result<EntryPage> {
+    tier1::read_entries(session, collection, index, scan).await
+}
+
+/// The claim of a unique value, under the same rule.
+pub async fn read_claim(
+    session: &mut Session<'_>,
+    collection: &CollectionSchema,
+    index: usize,
+    key: &Key,
+) -> Result<Option<EntryRead>> {
+    tier1::read_claim(session, collection, index, key).await
+}
+
+/// Whether an entry or a claim belongs to a row that was read, live or ended; always where entries
+/// change with their row in one commit.
+pub fn belongs(
+    collection: &CollectionSchema,
+    index: &IndexSchema,
+    entry: &Keyed,
+    row: &Row,
+) -> Result<bool> {
+    let _ = collection;
+    tier1::belongs(index, entry, row)
+}
+
+/// The attempt that wrote an entry; nothing for entries that name none.
+pub fn attempt_of(index: &IndexSchema, key: &Key) -> Result<Option<CommitId>> {
+    tier1::attempt_of(index, key)
+}
+
+/// Removes those of these entries and claims that belong to no row and never will, and says how
+/// many went. They are what [`Shared::take_orphans`] answers.
+pub async fn clean(session: &mut Session<'_>, keys: &[Key]) -> Result<usize> {
+    match session.schema().kind().atomicity() {
+        Atomicity::WholeStore => Ok(0),
+        Atomicity::Group => tier1::clean(session, keys).await,
     }
 }
 
 /// The key under which an entry of a stored row lies; nothing if the row does not know it.
 pub fn stored_entry_key(collection: &CollectionSchema, entry: &Entry, row: &Row) -> Option<Key> {
-    let _ = (collection, row);
-    Some(entry.key.clone())
+    tier1::stored_entry_key(collection, entry, row)
 }
 
 /// Puts an entry or claim of a group-atomic store right; false if it moved meanwhile.
@@ -96,6 +166,9 @@ pub async fn repair(
     entry: &Key,
     owner: &Key,
 ) -> Result<bool> {
-    let _ = (session, collection, index, entry, owner);
-    Ok(false)
+    // A row that cannot be read cannot be mended from itself.
+    if index.is_none() {
+        return Ok(false);
+    }
+    tier1::repair(session, collection, entry, owner).await
 }

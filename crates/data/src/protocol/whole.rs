@@ -79,8 +79,8 @@ fn batch(set: &WriteSet) -> Result<Result<(Batch, Vec<Origin>), Obstacle>> {
     Ok(Ok((batch, origins)))
 }
 
-/// Claims that one row of the set loses and another gains.
-fn handed_over(set: &WriteSet) -> Result<HashSet<&Key>, Obstacle> {
+/// Claims that one row of the set loses and another gains; no two rows may gain one.
+pub(super) fn handed_over(set: &WriteSet) -> Result<HashSet<&Key>, Obstacle> {
     let mut handed = HashSet::new();
     if set.changes.len() < 2 {
         return Ok(handed);

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! All numbers are big endian. An `end` counts from the first payload, in 4 bytes where 2 do not
-//! reach. The low half of `format` is the version; `10` says that ends have 4 bytes, `20` that there
-//! is a list of nulls.
+//! reach. The low half of `format` is the version; `10` says that ends have 4 bytes, `20` that
+//! there is a list of nulls.
 //!
 //! A field that is not in the table was null, or unknown when the record was written. Both are the
 //! same to a reader whose field answers null when it is missing; for any other, a null that was
@@ -20,7 +20,9 @@
 //! | date | 4 bytes |
 //! | uuid, timeuuid, ulid | 16 bytes |
 //! | text, enum, bytes, json | the text or bytes as they are |
-//! | list, path | how many, then each: 0 for null, or its length + 1, and its payload (counts in LEB128) |
+//! | list, path | how many; then each: 0 for null, or its length + 1 and its payload |
+//!
+//! Counts in lists are LEB128: seven bits a byte, the lowest first.
 //!
 //! A reader never trusts the bytes: whatever they are, it answers values or `Corrupt`.
 

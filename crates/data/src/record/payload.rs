@@ -1,7 +1,7 @@
 //! One value to the bytes of its field.
 //!
-//! Text and bytes are borrowed until the whole record is put together, so that they are copied once;
-//! only lists and JSON are written down before their size is known.
+//! Text and bytes are borrowed until the whole record is put together, so that they are copied
+//! once; only lists and JSON are written down before their size is known.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::value::{Value, json};

@@ -7,7 +7,8 @@ use crate::session::Usage;
 use crate::store::{Key, Version};
 use crate::value::Value;
 use bytes::Bytes;
-use keyspace::model::{Pattern, Type};
+use keyspace::model::{Atomicity, Mode, Pattern, Type};
+use keyspace::plan::hides_owner;
 use std::sync::Arc;
 
 /// What a call is answered, and what it cost.
@@ -147,12 +148,14 @@ impl AnswerShape {
             });
             shape.members = asked.collect();
         }
-        // Entries of versioned rows that lie apart from them are only true if the row says so.
+        // Entries of versioned rows that lie apart from them are only true if the row says so, and
+        // an owner that the entry lacks is judged by the row.
         let index = index.and_then(|position| collection.indexes.get(position));
+        let apart = schema.kind().atomicity() == Atomicity::Group;
         let alone = |index: &&Arc<IndexSchema>| {
             pattern.is_covered()
-                && schema.kind().atomicity() == keyspace::model::Atomicity::WholeStore
-                && index.key.slices.is_none()
+                && !(apart && collection.mode == Mode::Conditional)
+                && !hides_owner(pattern, &collection.model, &index.model)
         };
         if let Some(index) = index.filter(alone) {
             let found = shape.members.iter().map(|member| in_entry(collection, index, member));

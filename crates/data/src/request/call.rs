@@ -6,7 +6,7 @@
 use super::prepare::Prepared;
 use crate::caller::Caller;
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::CommitId;
+use crate::store::{CommitId, limits};
 use crate::value::Value;
 use keyspace::model::{Argument, ArgumentRole};
 
@@ -70,9 +70,21 @@ impl<'a> Call<'a> {
         position.and_then(|position| self.given.get(position)).unwrap_or(&Given::Missing)
     }
 
-    /// Whether everything required is given, and nothing is null that may not be.
+    /// Whether everything required is given, no more rows than may be, and nothing is null that may
+    /// not be.
     pub fn check(&self) -> Result<()> {
-        check(&self.pattern.pattern.arguments, &self.given)
+        check(&self.pattern.pattern.arguments, &self.given)?;
+        let most = self.pattern.pattern.many.unwrap_or(limits::MANY_MAX);
+        let rows = self.given.iter().map(|given| match given {
+            Given::Rows(rows) => rows.len() as u64,
+            _ => 0,
+        });
+        match rows.max().filter(|rows| *rows > most) {
+            None => Ok(()),
+            Some(rows) => Err(Error::new(ErrorKind::Argument, "a call has too many rows")
+                .with("most", most)
+                .with("given", rows)),
+        }
     }
 }
 

@@ -14,14 +14,17 @@ mod answer;
 mod call;
 mod cursor;
 mod inputs;
+mod json;
 mod prepare;
 mod read;
+mod segments;
 mod write;
 
 pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
 pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
+pub use json::key_text;
 pub use prepare::Prepared;
 
 use crate::clock::{Clock, Random};
@@ -147,8 +150,9 @@ impl Runtime {
     async fn answer(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         let prepared = call.pattern;
         prepared.offered()?;
-        call.check()?;
         admit::caller(prepared, call.caller)?;
+        call.check()?;
+        admit::member(session, call).await?;
         match prepared.pattern.verb {
             Verb::Get => read::get(self, session, call).await,
             Verb::List => read::list(self, session, call).await,

@@ -4,7 +4,7 @@ use super::answer::AnswerShape;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
 use keyspace::model::{Pattern, StepAction, StoreKind};
-use keyspace::plan::{Bounds, Plan};
+use keyspace::plan::{Bounds, PageReads, Plan, owners_judged, page_reads, reads_stored_row, uses};
 use std::sync::Arc;
 
 /// A pattern made ready.
@@ -20,8 +20,12 @@ pub struct Prepared {
     pub shape: Option<Arc<AnswerShape>>,
     /// The segments and fields of the collection that the caller fills.
     pub filled: Vec<String>,
+    /// Whether a change reads the stored row first.
+    pub reads: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
+    /// What a list may read for one page.
+    pub page_reads: PageReads,
     plan: Plan,
     kind: StoreKind,
 }
@@ -41,6 +45,12 @@ pub struct PreparedStep {
     pub shape: Arc<AnswerShape>,
     /// The segments and fields of the collection that the caller fills.
     pub filled: Vec<String>,
+    /// Whether its stored row is read before the commit.
+    pub reads: bool,
+    /// The earlier steps whose rows give its key, by position.
+    pub key_from: Vec<usize>,
+    /// All earlier steps whose rows it uses, by position.
+    pub all_from: Vec<usize>,
 }
 
 impl Prepared {
@@ -54,14 +64,29 @@ impl Prepared {
         if let Some(target) = &pattern.target {
             let of = schema.collection(&target.collection.name.value)?.clone();
             index = index_position(&of, target.index.as_deref().map(|i| i.name.value.as_str()))?;
-            shape = Some(Arc::new(AnswerShape::new(schema, &of, index, &pattern)?));
+            // A change answers the row as it now is, which no entry knows before.
+            let answered = index.filter(|_| pattern.verb.is_read());
+            shape = Some(Arc::new(AnswerShape::new(schema, &of, answered, &pattern)?));
             filled = pattern.allow.fills(&target.collection, pattern.verb);
             collection = Some(of);
         }
         let steps = pattern.steps.iter().map(|step| PreparedStep::new(schema, &pattern, step));
         let steps = steps.collect::<Result<Vec<_>>>()?;
         let kind = schema.kind();
-        Ok(Prepared { pattern, collection, index, shape, filled, steps, plan, kind })
+        let reads = reads_stored_row(schema.keyspace(), &pattern);
+        let page_reads = page_reads(schema.keyspace(), kind, &pattern);
+        Ok(Prepared {
+            pattern,
+            collection,
+            index,
+            shape,
+            filled,
+            reads,
+            steps,
+            page_reads,
+            plan,
+            kind,
+        })
     }
 
     /// The pattern's name.
@@ -104,6 +129,15 @@ impl Prepared {
         }
     }
 
+    /// The fields of a row that must hold the caller's owner or tenant.
+    pub fn judged(&self) -> impl Iterator<Item = &str> {
+        let pattern = &self.pattern;
+        let target = pattern.target.iter();
+        target
+            .flat_map(|target| owners_judged(&target.collection, pattern.verb, &pattern.allow))
+            .map(|owner| owner.name.as_str())
+    }
+
     /// An error, with the reason, if the store does not offer it.
     pub fn offered(&self) -> Result<()> {
         match self.plan.answer(self.kind).refusal() {
@@ -137,7 +171,15 @@ impl PreparedStep {
         };
         let filled = allow.fills(&target.collection, verb);
         let shape = Arc::new(AnswerShape::whole(schema, &collection));
-        Ok(PreparedStep { name: step.name.clone(), run, collection, index, shape, filled })
+        let reads = run.as_ref().is_none_or(|run| reads_stored_row(schema.keyspace(), run));
+        let uses = uses(step);
+        let positions = |names: &[&str]| {
+            let steps = atomic.steps.iter().enumerate();
+            steps.filter(|(_, of)| names.contains(&of.name.as_str())).map(|(at, _)| at).collect()
+        };
+        let (key_from, all_from) = (positions(&uses.key), positions(&uses.all));
+        let name = step.name.clone();
+        Ok(PreparedStep { name, run, collection, index, shape, filled, reads, key_from, all_from })
     }
 }
 

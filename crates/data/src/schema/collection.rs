@@ -2,7 +2,7 @@
 
 use super::index::IndexSchema;
 use super::key::KeyShape;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{BODY_NUMBER, Catalogue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordField, RecordShape};
 use crate::value::Value;
@@ -54,9 +54,6 @@ pub enum ContentShape {
     /// A signed 64-bit number, big endian: a counter, or what a window has counted.
     Count,
 }
-
-/// The number of a body among the fields of a record: the last there is.
-const BODY_NUMBER: u16 = u16::MAX;
 
 impl CollectionSchema {
     pub(super) fn new(
@@ -227,26 +224,39 @@ pub(super) fn record_field(
         return Err(Error::new(ErrorKind::Internal, "a field has no number in the catalogue")
             .with("field", &field.name));
     };
-    let missing = match &field.default {
-        Some(default) => constant(default, &field.field_type),
-        None => Value::Null,
-    };
+    let missing = catalogue.missing(collection, field);
     Ok(RecordField { number, field_type: field.field_type.clone(), missing })
 }
 
 /// The value of a constant default; null for those that depend on the call.
 pub fn constant(default: &DefaultValue, of: &Type) -> Value {
+    if *of.required() == Type::Json {
+        return constant_json(default).map_or(Value::Null, Value::Json);
+    }
     match (default, of.required()) {
         (DefaultValue::Number(text), Type::I64) => text.parse().map_or(Value::Null, Value::I64),
         (DefaultValue::Number(text), Type::U64) => text.parse().map_or(Value::Null, Value::U64),
         (DefaultValue::Number(text), Type::F64) => text.parse().map_or(Value::Null, Value::F64),
         (DefaultValue::Text(text), _) => Value::Text(text.clone()),
         (DefaultValue::Bool(value), _) => Value::Bool(*value),
-        (DefaultValue::EmptyList, Type::Json) => Value::Json(serde_json::Value::Array(Vec::new())),
         (DefaultValue::EmptyList, _) => Value::List(Vec::new()),
-        (DefaultValue::EmptyObject, _) => {
-            Value::Json(serde_json::Value::Object(serde_json::Map::new()))
-        }
         _ => Value::Null,
     }
+}
+
+/// The JSON of a constant default.
+fn constant_json(default: &DefaultValue) -> Option<serde_json::Value> {
+    Some(match default {
+        DefaultValue::Number(text) => match text.parse::<i64>() {
+            Ok(whole) => serde_json::Value::from(whole),
+            Err(_) => serde_json::Value::from(text.parse::<f64>().ok()?),
+        },
+        DefaultValue::Text(text) => serde_json::Value::from(text.as_str()),
+        DefaultValue::Bool(value) => serde_json::Value::from(*value),
+        DefaultValue::EmptyList => serde_json::Value::Array(Vec::new()),
+        DefaultValue::EmptyObject => serde_json::Value::Object(serde_json::Map::new()),
+        DefaultValue::New(_) | DefaultValue::Now | DefaultValue::Touch | DefaultValue::Caller => {
+            return None;
+        }
+    })
 }

@@ -169,6 +169,22 @@ impl KeyShape {
         }
         Ok(Place(Bytes::from(place)))
     }
+
+    /// The key of a key's slice in the directory; nothing where groups are not cut.
+    pub fn slice_key(&self, key: &[u8]) -> Result<Option<Key>> {
+        let (Some(slices), Some(by)) = (&self.slices, self.segments.get(self.group)) else {
+            return Ok(None);
+        };
+        let mut reader = KeyReader::new(key).map_err(corrupt)?;
+        let mut bytes = Vec::with_capacity(64);
+        let mut writer = KeyWriter::new(&mut bytes, slices.directory.space);
+        for segment in self.segments.iter().take(self.group) {
+            writer.value(*segment, &reader.value(*segment).map_err(corrupt)?)?;
+        }
+        let time = time_of(&reader.value(*by).map_err(corrupt)?);
+        writer.i64(slices.number(time), Direction::Ascending)?;
+        Ok(Some(Key::from(bytes)))
+    }
 }
 
 impl Slices {
@@ -176,13 +192,59 @@ impl Slices {
     pub fn number(&self, time: Milliseconds) -> i64 {
         time.div_euclid(self.every)
     }
+
+    /// The number of the slice a value of the segment behind the bar lies in.
+    pub fn number_of(&self, value: &Value) -> Result<i64> {
+        let time = value.as_segment().map(|value| time_of(&value));
+        let missing =
+            || Error::new(ErrorKind::Internal, "a slice is cut by something without time");
+        time.map(|time| self.number(time)).ok_or_else(missing)
+    }
+
+    /// The keys behind `front`, which is a whole group, that lie in a slice.
+    pub fn range(&self, front: &[u8], by: key::Segment, number: i64) -> Result<Range> {
+        let edge = |number: i64| first_of(by.kind, number.checked_mul(self.every)?);
+        let from = edge(number);
+        let before = number.checked_add(1).and_then(edge);
+        Ok(Range::from(key::between(front, by, from.as_ref(), before.as_ref())?))
+    }
 }
+
+/// The smallest value of a time-like type that is not before an instant; none beyond its values.
+fn first_of(kind: KeyType, time: Milliseconds) -> Option<key::Value<'static>> {
+    Some(match kind {
+        KeyType::Timestamp => key::Value::Timestamp(time),
+        KeyType::Date => {
+            let days = time.div_euclid(DAY) + i64::from(time.rem_euclid(DAY) > 0);
+            key::Value::Date(i32::try_from(days).ok()?)
+        }
+        KeyType::Ulid => {
+            let time = u64::try_from(time).ok().filter(|time| *time < 1 << 48)?;
+            key::Value::Ulid((u128::from(time) << 80).to_be_bytes())
+        }
+        KeyType::TimeUuid => {
+            let ticks = time.checked_add(GREGORIAN)?.checked_mul(10_000)?;
+            let ticks = u64::try_from(ticks).ok().filter(|ticks| *ticks < 1 << 60)?;
+            let [h0, h1, m0, m1, l0, l1, l2, l3] = ticks.to_be_bytes();
+            // Ties are compared as signed bytes: 0x80 is the smallest.
+            let [a, b, c, d, e, f, g, h] = [0x80; 8];
+            let version = h0 | 0x10;
+            key::Value::TimeUuid([l0, l1, l2, l3, m0, m1, version, h1, a, b, c, d, e, f, g, h])
+        }
+        _ => return None,
+    })
+}
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+/// Milliseconds from 1582-10-15, from which a UUID of version 1 counts, to 1970.
+const GREGORIAN: i64 = 12_219_292_800_000;
 
 /// The instant a time-like segment holds, in milliseconds; 0 for others.
 pub fn time_of(value: &key::Value<'_>) -> Milliseconds {
     match value {
         key::Value::Timestamp(at) => *at,
-        key::Value::Date(days) => i64::from(*days) * 86_400_000,
+        key::Value::Date(days) => i64::from(*days) * DAY,
         key::Value::Ulid(bytes) => {
             let [a, b, c, d, e, f, ..] = *bytes;
             i64::from_be_bytes([0, 0, a, b, c, d, e, f])
@@ -190,8 +252,8 @@ pub fn time_of(value: &key::Value<'_>) -> Milliseconds {
         key::Value::TimeUuid(bytes) => {
             let [l0, l1, l2, l3, m0, m1, h0, h1, ..] = *bytes;
             let ticks = i64::from_be_bytes([h0 & 0x0f, h1, m0, m1, l0, l1, l2, l3]);
-            // A version 1 UUID counts 100 ns since 1582-10-15.
-            ticks / 10_000 - 12_219_292_800_000
+            // A version 1 UUID counts 100 ns.
+            ticks / 10_000 - GREGORIAN
         }
         _ => 0,
     }

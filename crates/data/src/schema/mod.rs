@@ -12,9 +12,9 @@ mod collection;
 mod index;
 mod key;
 
-pub use collection::{CollectionSchema, ContentShape, Slot};
+pub use collection::{CollectionSchema, ContentShape, Slot, constant};
 pub use index::{IndexSchema, Source};
-pub use key::{KeyShape, Place, Slices};
+pub use key::{KeyShape, Place, Slices, time_of};
 
 use crate::catalogue::Catalogue;
 use crate::error::{Error, ErrorKind, Result};

@@ -1,9 +1,9 @@
 //! Values from text and to text, as a command line gives and shows them.
 //!
-//! Scalars have the text they have in keys, and a little more is understood: floats in any spelling,
-//! ids in either case, times with an offset or without a fraction. Lists and JSON are JSON. A path is
-//! its parts with `/` between them, or a JSON array where a part holds a `/`. `null` is null for
-//! optional types, but not for text, to which it is a text like any other.
+//! Scalars have the text they have in keys, and a little more is understood: floats in any
+//! spelling, ids in either case, times with an offset or without a fraction. Lists and JSON are
+//! JSON. A path is its parts with `/` between them, or a JSON array where a part holds a `/`.
+//! `null` is null for optional types, but not for text, to which it is a text like any other.
 
 use super::{Value, time};
 use crate::error::{Error, ErrorKind, Result};

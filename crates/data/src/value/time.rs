@@ -1,15 +1,15 @@
 //! Times and lengths of time as people and other programs write them.
 //!
-//! The canonical text is that of keys; what is accepted beyond it is turned into that first, so that
-//! there is one calendar.
+//! The canonical text is that of keys; what is accepted beyond it is turned into that first, so
+//! that there is one calendar.
 
 use keyspace::key::{self, KeyType};
 use keyspace::parse::parse_duration;
 
 const MINUTE: i64 = 60_000;
 
-/// The milliseconds of an RFC 3339 time: with `Z` or an offset, with or without a fraction, of which
-/// what is finer than a millisecond is cut off.
+/// The milliseconds of an RFC 3339 time: with `Z` or an offset, with or without a fraction, of
+/// which what is finer than a millisecond is cut off.
 pub(super) fn timestamp(text: &str) -> Option<i64> {
     let (date, rest) = text.split_once(['T', 't'])?;
     let (time, offset) = match rest.strip_suffix(['Z', 'z']) {

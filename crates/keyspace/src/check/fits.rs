@@ -48,6 +48,18 @@ pub(super) fn comparable(first: &Type, second: &Type) -> bool {
         || (text(first) && text(second) && (*first == Type::Text || *second == Type::Text))
 }
 
+/// Whether two constants, or a constant and the caller, compare.
+pub(super) fn alike(first: &Typed, second: &Typed) -> bool {
+    match (first, second) {
+        (Typed::Unknown, _) | (_, Typed::Unknown) => true,
+        (Typed::Caller, other) | (other, Typed::Caller) => {
+            matches!(other, Typed::Caller | Typed::Text(_) | Typed::Integer(_))
+        }
+        (Typed::Text(_), Typed::Text(_)) => true,
+        (first, second) => is_number_literal(first) && is_number_literal(second),
+    }
+}
+
 /// Whether a value of this type may go where `target`, which is required, is expected.
 pub(super) fn goes_into(typed: &Typed, target: &Type) -> bool {
     match typed {

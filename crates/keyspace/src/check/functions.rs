@@ -53,7 +53,7 @@ pub fn type_of_call(
         }
         (Function::Day, [time]) if is_instant(time) => Some(Type::Date),
         (Function::Month, [time]) if is_instant(time) => Some(Type::Text),
-        (Function::Hash, [Typed::Known(known)]) if !matches!(known, Type::List(_)) => {
+        (Function::Hash, [Typed::Known(known)]) if !matches!(known.required(), Type::List(_)) => {
             Some(Type::Bytes)
         }
         _ => None,

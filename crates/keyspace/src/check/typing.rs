@@ -4,7 +4,7 @@
 //! could not be typed is `Unknown`, which fits everywhere, so that one mistake gives one report.
 
 use super::fits::{
-    comparable, conversion, goes_into, is_literal_number, is_number_literal, suggest_word,
+    alike, comparable, conversion, goes_into, is_literal_number, is_number_literal, suggest_word,
 };
 use super::scope::Scope;
 use crate::diagnostic::{Diagnostic, codes, listed};
@@ -148,9 +148,8 @@ impl Typer<'_> {
                 Typed::Integer(value) => Typed::Integer(value.saturating_neg()),
                 Typed::Fraction => Typed::Fraction,
                 Typed::Unknown => Typed::Unknown,
-                Typed::Known(known) if known.is_number() || known == Type::Duration => {
-                    // A negated u64 is counted as i64, as amounts are.
-                    Typed::Known(if known == Type::U64 { Type::I64 } else { known })
+                Typed::Known(known) if known.is_number() || *known.required() == Type::Duration => {
+                    Typed::Known(negated(known))
                 }
                 other => {
                     let message = format!("{} has no negative", other.describe());
@@ -283,11 +282,25 @@ impl Typer<'_> {
                 let message = format!("`{first}` does not compare with `{second}`");
                 self.mismatch(span, message, "compare values of one type");
             }
+            (None, None) if !alike(left, right) => {
+                let (first, second) = (left.describe(), right.describe());
+                let message = format!("{first} does not compare with {second}");
+                self.mismatch(span, message, "compare values of one type");
+            }
             _ => {}
         }
     }
 
     fn mismatch(&mut self, span: Span, message: String, fix: &str) {
         self.problems.push(Diagnostic::new(&codes::TYPE_MISMATCH, span, message).fix(fix));
+    }
+}
+
+/// The type of a negated number or length: a `u64` is then counted as `i64`, as amounts are.
+fn negated(known: Type) -> Type {
+    match known {
+        Type::U64 => Type::I64,
+        Type::Optional(inner) => Type::Optional(Box::new(negated(*inner))),
+        other => other,
     }
 }

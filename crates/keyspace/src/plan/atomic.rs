@@ -14,11 +14,10 @@ use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::effect::Effect;
 use super::read::whole_price;
 use super::shape::{cannot_hold, entry_size, is_sliced, key_size, record_size};
+use super::uses::uses;
 use super::write;
 use crate::layout::redis::is_read_whole;
-use crate::model::{
-    Atomicity, ExpressionKind, Keyspace, Pattern, Step, StepAction, StoreKind, Target, limits,
-};
+use crate::model::{Atomicity, Keyspace, Pattern, Step, StepAction, StoreKind, Target, limits};
 
 /// What one step of an `atomic` touches.
 pub(super) struct StepEffect<'a> {
@@ -33,11 +32,22 @@ pub(super) struct StepEffect<'a> {
 /// What each step touches, in order.
 pub(super) fn effects<'a>(keyspace: &Keyspace, atomic: &'a Pattern) -> Vec<StepEffect<'a>> {
     let mut known: Vec<(&str, u64)> = Vec::new();
+    let mut changed = 0;
     let mut effects = Vec::new();
     for (number, step) in atomic.steps.iter().enumerate() {
         let Some(effect) = effect(keyspace, step) else { continue };
-        let level = level_before(step, &known) + write::read_rounds(&effect);
-        known.push((&step.name, level));
+        let uses = uses(step);
+        let level = last_of(&uses.key, &known) + write::read_rounds(&effect);
+        // A row that is looked at is known once it is read. One that changes is known once it is
+        // changed: after all that its change uses, and after the changes before it.
+        let row_known = match effect.verb {
+            None => level,
+            Some(_) => {
+                changed = level.max(last_of(&uses.all, &known)).max(changed);
+                changed
+            }
+        };
+        known.push((&step.name, row_known));
         let binding = Binding::of_step(atomic, number, step);
         effects.push(StepEffect { effect, binding, level });
     }
@@ -51,24 +61,10 @@ fn effect(keyspace: &Keyspace, step: &Step) -> Option<Effect> {
     }
 }
 
-/// The waits after which the key of a step is known.
-fn level_before(step: &Step, known: &[(&str, u64)]) -> u64 {
-    let target = match &step.action {
-        StepAction::Run(pattern) => pattern.target.as_ref(),
-        StepAction::Check { target, .. } => Some(target),
-    };
-    let Some(target) = target else { return 0 };
-    let of_key = step.bind.iter().filter(|bound| target.key().segment(&bound.name.value).is_some());
-    let mut level = 0;
-    for bound in of_key {
-        bound.expression.walk(&mut |inner| {
-            if let ExpressionKind::StepMember(name, _) = &inner.kind {
-                let found = known.iter().find(|(step, _)| step == name);
-                level = level.max(found.map_or(0, |(_, level)| *level));
-            }
-        });
-    }
-    level
+/// The waits after which the last of some steps is known.
+fn last_of(names: &[&str], known: &[(&str, u64)]) -> u64 {
+    let levels = known.iter().filter(|(step, _)| names.contains(step)).map(|(_, level)| *level);
+    levels.max().unwrap_or(0)
 }
 
 /// Several changes in one commit.

@@ -12,12 +12,12 @@ use crate::model::{Expression, ExpressionKind, Function, Key};
 
 /// Metres of one degree of latitude, rounded down: shorter cells, more of them.
 const METRES_PER_DEGREE: f64 = 110_500.0;
-/// The latitude up to which `geohash` serves.
-const GEOHASH_LATITUDE_MAX: f64 = 85.0;
+/// The latitude, in degrees, up to which `geohash` serves.
+pub const GEOHASH_LATITUDE_MAX: f64 = 85.0;
 /// A latitude to estimate with.
 const LATITUDE_USUAL: f64 = 45.0;
-/// The earth's radius in metres.
-const EARTH_RADIUS: f64 = 6_371_010.0;
+/// The earth's mean radius in metres: distances are those on a sphere.
+pub const EARTH_RADIUS: f64 = 6_371_010.0;
 /// The area of the smallest S2 cell of level 0, in steradians; a quarter at each further level.
 const S2_AREA_MIN: f64 = 1.257_078_722_109_418;
 /// The longest diagonal of an S2 cell of level 0, in radians; half at each further level.
@@ -142,7 +142,8 @@ fn s2_cells(level: u32, radius: f64, area_of_one: f64, diagonal: f64) -> u64 {
     let all = 6.0 / (scale * scale);
     // Every touched cell lies whole in a circle wider by one diagonal.
     let reach = (radius / EARTH_RADIUS + diagonal * scale).min(std::f64::consts::PI);
-    let area = 2.0 * std::f64::consts::PI * (1.0 - reach.cos());
+    // Not `1 - cos`, which for a circle of metres is rounding and nothing else.
+    let area = 4.0 * std::f64::consts::PI * (reach / 2.0).sin().powi(2);
     (area / (area_of_one * scale * scale)).ceil().min(all) as u64
 }
 
@@ -168,6 +169,16 @@ mod tests {
                     assert!(grid(fineness).cells_max(radius * 2.0) >= cells);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_circle_is_counted_in_cells_alike_at_every_level() {
+        for level in 10..30 {
+            let radius = 1e6 * 0.5f64.powi(level as i32);
+            let cells = |level: u32, radius: f64| Grid::Cell(level).cells_max(radius);
+            assert!(cells(level, 0.0).abs_diff(15) <= 1, "{level}");
+            assert!(cells(level, radius).abs_diff(cells(level + 1, radius / 2.0)) <= 1, "{level}");
         }
     }
 

@@ -110,6 +110,13 @@ fn has_new_segment(collection: &Collection) -> bool {
     segments.any(|segment| matches!(segment.default, Some(DefaultValue::New(_))))
 }
 
+/// Whether a change reads the stored row before it writes anything: what a plan counts, and what
+/// whoever runs it goes by.
+pub fn reads_stored_row(keyspace: &Keyspace, pattern: &Pattern) -> bool {
+    let collection = pattern.target.as_ref().map(|target| &target.collection);
+    collection.is_some_and(|of| reads_old(of, keyspace.mode(of), pattern))
+}
+
 /// Whether the stored row must be read before anything can be written.
 fn reads_old(collection: &Collection, mode: Mode, pattern: &Pattern) -> bool {
     let indexed =

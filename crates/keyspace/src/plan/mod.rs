@@ -25,13 +25,18 @@ mod step;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod uses;
 mod write;
 
 pub use bound::{BoundGroup, BoundPart, groups_of_atomic};
 pub use bounds::{Answer, Bounds, Refusal};
-pub use cover::Grid;
+pub use cover::{EARTH_RADIUS, GEOHASH_LATITUDE_MAX, Grid};
+pub use effect::reads_stored_row;
 pub use place::{order_given, place, shares_place};
+pub use read::{PageReads, page_reads};
+pub use shape::{hides_owner, owners_judged};
 pub use step::{Change, EntryChange, Step};
+pub use uses::{Uses, uses};
 
 use crate::model::{Keyspace, Pattern, StoreKind, Verb};
 use bounds::Count;
@@ -106,15 +111,14 @@ fn answer(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
         (Some(_), _) => atomic::single(keyspace, store, pattern),
     };
     let members = steps::members(pattern);
-    let collections: Vec<_> =
-        members.iter().filter_map(|member| keyspace.collection(&member.collection)).collect();
-    if collections.is_empty() {
+    if members.is_empty() {
         return answer;
     }
     answer.and(|bounds| {
-        let read = |bounds: Bounds, collection: &&Arc<crate::model::Collection>| {
-            bounds.read(Count::exactly(1), shape::record_size(collection))
-        };
-        collections.iter().fold(bounds.trips(1), read)
+        members.into_iter().fold(bounds.trips(1), |bounds, member| {
+            let Some(collection) = keyspace.collection(&member.collection) else { return bounds };
+            let rows = steps::member_rows(pattern, member, collection);
+            bounds.read(Count::exactly(rows), shape::record_size(collection))
+        })
     })
 }

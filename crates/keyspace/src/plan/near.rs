@@ -12,7 +12,7 @@
 use super::bounds::{Answer, Bounds, Count, Refusal};
 use super::cover::Grid;
 use super::read::{fetches, page_of};
-use super::shape::{cannot_hold, entry_size, is_apart, key_size, record_size};
+use super::shape::{cannot_hold, entry_size, hides_owner, is_apart, key_size, record_size};
 use super::step::counted;
 use crate::layout::redis::{has_order, is_read_whole};
 use crate::model::{Index, Keyspace, Mode, Pattern, StoreKind, Target, limits};
@@ -109,13 +109,16 @@ impl Around<'_> {
     pub fn records(&self, index: &Index) -> u64 {
         let collection = &self.target.collection;
         let point = holds_point(index);
-        if point && !fetches(self.keyspace, self.store, self.pattern, collection, index) {
+        let hidden = hides_owner(self.pattern, collection, index);
+        let held = !fetches(self.keyspace, self.store, self.pattern, collection, index);
+        if point && held && !hidden {
             return 0;
         }
         let candidates = Circle::of(self.pattern, index).candidates();
         let moved = is_apart(self.store, collection, index)
             && self.keyspace.mode(collection) == Mode::Conditional;
-        match point && !moved && collection.ttl.is_none() {
+        // Another's rows must be left out before the nearest are counted.
+        match point && !moved && !hidden && collection.ttl.is_none() {
             true => page_of(self.pattern).min(candidates),
             false => candidates,
         }

@@ -11,7 +11,7 @@ use super::shape::{
 };
 use crate::layout::redis::{has_order, is_read_whole};
 use crate::model::{
-    Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, limits,
+    Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, Verb, limits,
 };
 use crate::parse::grouped;
 
@@ -27,6 +27,23 @@ pub(super) fn fetches(
     let verified =
         is_apart(store, collection, index) && keyspace.mode(collection) == Mode::Conditional;
     verified || !pattern.is_covered()
+}
+
+/// What a list may read for one page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageReads {
+    /// Times a page that lost rows is filled: 1 where none can be lost.
+    pub refills: u64,
+    /// Rows or entries of the range.
+    pub rows: u64,
+}
+
+/// What a list may read for one page on a store; nothing for other patterns.
+pub fn page_reads(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> PageReads {
+    let Some(target) = pattern.target.as_ref().filter(|_| pattern.verb == Verb::List) else {
+        return PageReads::default();
+    };
+    Listing { keyspace, store, pattern, target, page: page_of(pattern) }.reads()
 }
 
 /// Rows of one answer at most.
@@ -96,8 +113,7 @@ impl Listing<'_> {
             return Answer::Refused(refusal);
         }
         let mut prices = Vec::new();
-        let refills = if self.loses_rows() { limits::PAGE_READS_PER_ROW } else { 1 };
-        let reads = self.page.saturating_mul(refills).max(self.page.saturating_add(1));
+        let PageReads { refills, rows: reads } = self.reads();
         let bucket = self.index().map_or(&self.collection().bucket, |index| &index.bucket);
         let mut bounds = Bounds::default();
         let mut trips = refills;
@@ -129,6 +145,13 @@ impl Listing<'_> {
             ));
         }
         Answer::priced(prices, bounds)
+    }
+
+    fn reads(&self) -> PageReads {
+        let refills = if self.loses_rows() { limits::PAGE_READS_PER_ROW } else { 1 };
+        // One more than is answered says whether there is a next page.
+        let rows = self.page.saturating_mul(refills).max(self.page.saturating_add(1));
+        PageReads { refills, rows }
     }
 
     /// Rows of the group that the file expects; a page and one more where it does not.
@@ -175,6 +198,7 @@ impl Listing<'_> {
 
     fn fetches(&self, index: &Index) -> bool {
         fetches(self.keyspace, self.store, self.pattern, self.collection(), index)
+            || hides_owner(self.pattern, self.collection(), index)
     }
 
     /// Whether entries may name records that have moved on, so that each is looked at.

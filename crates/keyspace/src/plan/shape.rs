@@ -221,7 +221,7 @@ fn too_many_files(collection: &Collection) -> Option<Refusal> {
 
 /// The fields with the owner and the tenant that a call must match. Roles and the public have none
 /// to match, a new row has its own, and a read that is not the owner's looks at the tenant only.
-pub(super) fn owners_judged<'a>(
+pub fn owners_judged<'a>(
     collection: &'a Collection,
     verb: Verb,
     allow: &Allow,
@@ -235,7 +235,7 @@ pub(super) fn owners_judged<'a>(
 
 /// Whether a record must be read although an entry holds all that is asked for: an owner or tenant
 /// that is judged is a field the entry lacks.
-pub(super) fn hides_owner(pattern: &Pattern, collection: &Collection, index: &Index) -> bool {
+pub fn hides_owner(pattern: &Pattern, collection: &Collection, index: &Index) -> bool {
     let is_kept = |name: &str| index.keep.iter().any(|field| field.value == name);
     let in_key = |name: &str| {
         index.key.segments().any(|segment| match &segment.source {

@@ -1,7 +1,7 @@
 //! The steps of a pattern, the same on every store.
 
 use super::atomic;
-use super::bound::Binding;
+use super::bound::{Binding, bound_to, is_of_rows};
 use super::effect::Effect;
 use super::history::ROWS_PER_CALL;
 use super::near::{Around, Circle, holds_point};
@@ -10,7 +10,8 @@ use super::read::page_of;
 use super::shape::{hides_owner, owners_judged};
 use super::step::{Change, Step};
 use crate::model::{
-    Allow, Index, Keyspace, Member, Pattern, StepAction, StoreKind, Target, Verb, limits,
+    Allow, Collection, Index, Keyspace, Member, Pattern, StepAction, StoreKind, Target, Verb,
+    limits,
 };
 
 /// What is done, in order.
@@ -46,6 +47,29 @@ pub(super) fn members(pattern: &Pattern) -> Vec<&Member> {
         }
     }
     members
+}
+
+/// Rows that one call may need of a membership: one, unless its rows or steps lead to several.
+pub(super) fn member_rows(pattern: &Pattern, member: &Member, collection: &Collection) -> u64 {
+    let segments = collection.key.segments().map(|segment| segment.name.as_str());
+    let names: Vec<&str> = segments.filter(|name| *name != member.caller).collect();
+    let of_rows = |call: &Pattern, name: &str| match bound_to(&call.bind, name) {
+        Some(bound) => bound.arguments().iter().any(|argument| is_of_rows(call, argument)),
+        None => is_of_rows(call, name),
+    };
+    let many = |call: &Pattern| match names.iter().any(|name| of_rows(call, name)) {
+        true => call.many.unwrap_or(1),
+        false => 1,
+    };
+    let of_steps = pattern.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Run(run) if matches!(&run.allow, Allow::Member(own) if own == member) => {
+            let apart = names.iter().any(|name| bound_to(&step.bind, name).is_some());
+            let rows = many(run);
+            (apart || rows > 1).then(|| run.many.unwrap_or(1))
+        }
+        _ => None,
+    });
+    of_steps.fold(many(pattern), u64::saturating_add)
 }
 
 struct Builder<'a> {

@@ -1,27 +1,42 @@
 //! Reads: rows by key, pages of groups, rows around a point.
+//!
+//! ```text
+//! get    key ─▶ row, or claim ─▶ row                 range.rs   what a list may read
+//! list   range ─▶ walk ─▶ entries ─▶ rows ─▶ page    walk.rs    rows in order, within bounds
+//! near   circle ─▶ cells ─▶ entries ─▶ rows ─▶ sort  rows.rs    entries to records
+//! ```
+//!
+//! A read never answers what has ended, what is another's, or what an entry says of a row that has
+//! moved on. It changes nothing.
+
+mod get;
+mod list;
+mod near;
+mod range;
+mod rows;
+mod walk;
+
+pub(super) use rows::RowMembers;
 
 use super::{Answer, Call, Runtime};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::session::Session;
 
-fn later() -> Result<Answer> {
-    Err(Error::new(ErrorKind::Internal, "reads cannot be made yet"))
-}
-
 /// One row, or many, by whole keys.
-pub async fn get(runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+pub async fn get(_runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
+    get::get(session, call).await
 }
 
 /// A page of a group.
 pub async fn list(runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+    list::list(runtime, session, call).await
 }
 
 /// Rows around a point.
-pub async fn near(runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+pub async fn near(
+    _runtime: &Runtime,
+    session: &mut Session<'_>,
+    call: &Call<'_>,
+) -> Result<Answer> {
+    near::near(session, call).await
 }

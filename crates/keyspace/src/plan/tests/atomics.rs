@@ -171,3 +171,35 @@ fn a_key_taken_from_a_check_is_read_after_it() {
     let reason = &plan.answer(StoreKind::Scylla).refusal().unwrap().reason;
     assert!(reason.contains("guild:{guild_id = invite.guild_id}:members"), "{reason}");
 }
+
+#[test]
+fn a_key_bound_twice_over_is_read_after_what_it_comes_from() {
+    let guilds = r#"
+        [collection.invites]
+        key = "invite:{code: text}"
+        fields = { guild_id = "uuid", uses = "u64 = 0" }
+
+        [collection.members]
+        key = "guild:{guild_id: uuid}:members | {user_id: uuid}"
+        fields = { role = "text" }
+
+        [pattern.accept]
+        atomic = [
+            { run = "use_invite", as = "invite" },
+            { run = "join", bind = { guild = "invite.guild_id" } },
+        ]
+
+        [pattern.use_invite]
+        update = "invites"
+        compute = { uses = "uses + 1" }
+
+        [pattern.join]
+        update = "members"
+        bind = { guild_id = "$guild" }
+        set = ["role"]
+        missing = "create"
+    "#;
+    let plan = plan_of(&[guilds]);
+    // The invite, the member, the commit.
+    assert_eq!(bounds(&plan, StoreKind::Memory).round_trips, 3);
+}

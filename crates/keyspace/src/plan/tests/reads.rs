@@ -213,6 +213,33 @@ fn a_tenant_that_an_entry_lacks_is_read_where_it_is_judged() {
 }
 
 #[test]
+fn a_list_of_own_rows_reads_the_tenant_that_its_entries_lack() {
+    let docs = |kept: &str| {
+        plan_of(&[&format!(
+            r#"
+            [collection.docs]
+            key = "doc:{{doc_id: uuid}}"
+            owner = "user_id"
+            tenant = "org_id"
+            fields = {{ user_id = "text", org_id = "text", title = "text" }}
+
+            [collection.docs.index.docs_of_user]
+            key = "user:{{user_id}} | {{doc_id}}"
+            keep = [{kept}]
+            expect = {{ rows_per_group = 1_000 }}
+
+            [pattern.own_docs]
+            list = "docs.docs_of_user"
+            fields = ["doc_id"]
+            page = 10
+            "#
+        )])
+    };
+    assert_eq!(bounds(&docs(""), StoreKind::Engine).round_trips, 2);
+    assert_eq!(bounds(&docs("\"org_id\""), StoreKind::Engine).round_trips, 1);
+}
+
+#[test]
 fn a_take_tries_candidates() {
     let jobs = r#"
         [collection.jobs]
@@ -253,6 +280,10 @@ fn membership_is_one_more_row_in_one_more_round_trip() {
     let plan = plan_of(&[channels]);
     assert_eq!(trips(&plan), [2; 10]);
     assert_eq!(bounds(&plan, StoreKind::Memory).rows_read, 2);
+    // Each key may be of another guild.
+    let plan = plan_of(&[channels, "many = 10"]);
+    assert_eq!(trips(&plan), [2; 10]);
+    assert_eq!(bounds(&plan, StoreKind::Memory).rows_read, 20);
 }
 
 #[test]

@@ -1,0 +1,540 @@
+//! What a changed file may change under rows that are there, rule by rule.
+
+use super::Catalogue;
+use crate::error::{Error, ErrorKind};
+use crate::schema::Schema;
+use crate::value::Value;
+use keyspace::diagnostic::Severity;
+use keyspace::model::{Keyspace, StoreKind};
+use std::sync::Arc;
+
+const FILE: &str = r#"
+[keyspace]
+name = "notebook"
+
+[collection.notes]
+key = "user:{user_id: uuid}:notes | {note_id: timeuuid = new}"
+fields = { title = "text", status = "open|done = 'open'", due = "date?", stars = "i64 = 0" }
+index.notes_by_status = { key = "user:{user_id}:{status} | {title}", keep = ["due"] }
+
+[collection.files]
+key = "file:{kind: image|sound} | {at: timestamp}:{file_id: text}"
+fields = { size = "i64" }
+body = "bytes"
+
+[collection.hits]
+key = "hits:{page: text}"
+value = "counter"
+
+[pattern.add_note]
+insert = "notes"
+
+[pattern.notes_of_status]
+list = "notes.notes_by_status"
+page = 20
+
+[pattern.put_file]
+put = "files"
+
+[pattern.get_file]
+get = "files"
+
+[pattern.hit]
+add = "hits"
+"#;
+
+type Edits<'e> = &'e [(&'e str, &'e str)];
+
+/// What a file means, which must be without error.
+fn read(text: &str) -> Keyspace {
+    let reading = keyspace::read(text);
+    let errors = reading.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let errors: Vec<&str> = errors.map(|error| error.message.as_str()).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{text}");
+    reading.keyspace.unwrap()
+}
+
+/// A file with pieces replaced, each of which must be there.
+fn edit(file: &str, edits: Edits<'_>) -> String {
+    edits.iter().fold(file.to_string(), |file, (from, to)| {
+        assert!(file.contains(from), "`{from}` is not in the file");
+        file.replace(from, to)
+    })
+}
+
+/// The catalogue of a store made with the file.
+fn stored(file: &str) -> Catalogue {
+    Catalogue::open(None, &read(file), &|_| false).unwrap()
+}
+
+/// Opens what was stored with another file, all collections full or all empty.
+fn reopen(stored: &Catalogue, file: &str, is_empty: bool) -> Result<Catalogue, Error> {
+    Catalogue::open(Some(&stored.to_bytes()), &read(file), &|_| is_empty)
+}
+
+/// Every reason of a refusal, as it is shown.
+fn reasons(error: &Error) -> Vec<String> {
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    error.context().iter().map(|(name, value)| format!("{name} {value}")).collect()
+}
+
+#[test]
+fn a_new_store_gives_numbers_in_the_order_of_the_file() {
+    let catalogue = stored(FILE);
+    let spaces: Vec<(&str, u16)> = catalogue.spaces.iter().map(|(n, s)| (n.as_str(), *s)).collect();
+    assert_eq!(spaces, [("files", 3), ("hits", 4), ("notes", 1), ("notes.notes_by_status", 2)]);
+    let fields: Vec<(&str, u16)> =
+        catalogue.fields["notes"].iter().map(|(n, f)| (n.as_str(), *f)).collect();
+    assert_eq!(fields, [("due", 3), ("stars", 4), ("status", 2), ("title", 1)]);
+    assert_eq!(catalogue, Catalogue::fresh(&read(FILE)));
+}
+
+#[test]
+fn what_was_stored_comes_back_and_can_be_read_by_people() {
+    let catalogue = stored(FILE);
+    assert_eq!(reopen(&catalogue, FILE, false).unwrap(), catalogue);
+    let text = String::from_utf8(catalogue.to_bytes()).unwrap();
+    for line in [r#""format": 1,"#, r#""keyspace": "notebook","#, r#""notes.notes_by_status": 2"#] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+const INDEX: &str =
+    r#"index.notes_by_status = { key = "user:{user_id}:{status} | {title}", keep = ["due"] }"#;
+const STARS: &str = r#"stars = "i64 = 0""#;
+
+/// What may change under rows.
+const FREE: &[(&str, Edits<'_>)] = &[
+    ("nothing", &[]),
+    (
+        "a collection",
+        &[(
+            "[pattern.hit]",
+            "[collection.tags]\nkey = \"tag:{tag: text}\"\n\n\
+                 [pattern.put_tag]\nput = \"tags\"\n\n\
+                 [pattern.get_tag]\nget = \"tags\"\n\n[pattern.hit]",
+        )],
+    ),
+    ("an optional field", &[(STARS, r#"colour = "text?", stars = "i64 = 0""#)]),
+    ("a field with a default", &[(STARS, r#"mood = "text = 'calm'", stars = "i64 = 0""#)]),
+    ("an optional field that is filled", &[(STARS, r#"at = "timestamp? = now", stars = "i64""#)]),
+    ("a removed field", &[(r#", stars = "i64 = 0""#, "")]),
+    ("a word of an enum", &[("open|done", "open|done|later")]),
+    ("words in another order", &[("open|done", "done|open")]),
+    ("a word of an enum in a key", &[("image|sound", "image|film|sound")]),
+    ("another default", &[("= 'open'", "= 'done'")]),
+    ("no default", &[("open|done = 'open'", "open|done")]),
+    (
+        "fields in another order",
+        &[("title = \"text\", ", ""), ("due = ", "title = \"text\", due = ")],
+    ),
+    (
+        "words and expectations",
+        &[("[collection.files]", "[collection.files]\nnotes = \"F\"\nexpect.row_bytes = 9")],
+    ),
+    ("an end", &[("[collection.files]", "[collection.files]\nttl = \"30d\"")]),
+    ("a cache", &[("[collection.files]", "[collection.files]\ncache = true")]),
+    ("a pattern", &[("[pattern.hit]", "[pattern.get_note]\nget = \"notes\"\n\n[pattern.hit]")]),
+    ("who may", &[("get = \"files\"", "get = \"files\"\nallow = \"role:admin\"")]),
+    ("a bar where the key ends anyway", &[("{page: text}", "{page: text} |")]),
+    ("a default in a key", &[("{page: text}", "{page: text = 'home'}")]),
+];
+
+#[test]
+fn free_changes_keep_every_number() {
+    let before = stored(FILE);
+    for (what, edits) in FREE {
+        let file = edit(FILE, edits);
+        let after = reopen(&before, &file, false).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for (name, number) in &before.spaces {
+            assert_eq!(after.spaces.get(name), Some(number), "{what}: {name}");
+        }
+        for (name, number) in &before.fields["notes"] {
+            assert_eq!(after.fields["notes"].get(name), Some(number), "{what}: {name}");
+        }
+        assert!(after.dropped.is_empty(), "{what}");
+        assert_eq!(reopen(&after, &file, false).unwrap(), after, "{what}: a second time");
+        Schema::new(Arc::new(read(&file)), StoreKind::Memory, after).unwrap();
+    }
+}
+
+/// What changes, how, and why it is refused while there are rows.
+const REFUSED: &[(&str, Edits<'_>, &[&str])] = &[
+    (
+        "the type of a segment",
+        &[("{page: text}", "{page: uuid}")],
+        &["collection hits: its key was `hits:{page: text} |` and is `hits:{page: uuid} |`"],
+    ),
+    (
+        "the direction of a segment",
+        &[("{at: timestamp}", "{at: timestamp desc}")],
+        &["collection files: its key was `file:{kind: image|sound} | {at: timestamp}:"],
+    ),
+    (
+        "the end of the group",
+        &[("sound} | {at: timestamp}:", "sound}:{at: timestamp} | ")],
+        &["`file:{kind: image|sound}:{at: timestamp} | {file_id: text}`"],
+    ),
+    (
+        "another segment",
+        &[("{page: text}", "{site: text}:{page: text} |")],
+        &["collection hits: its key was"],
+    ),
+    ("a literal", &[("hits:{", "visits:{")], &["collection hits: its key was"]),
+    ("the name of a segment", &[("{page: ", "{site: ")], &["collection hits: its key was"]),
+    ("fewer words in a key", &[("image|sound", "image|film")], &["collection files: its key was"]),
+    (
+        "a bucket",
+        &[("body = ", "bucket = { by = \"at\", every = \"10d\" }\nbody = ")],
+        &["collection files: its bucket was `none` and is `at every 10d`"],
+    ),
+    (
+        "the type of a field",
+        &[(r#"size = "i64""#, r#"size = "u64""#)],
+        &["field files.size: its type was `i64` and is `u64`; declare it as it was, give"],
+    ),
+    (
+        "a required field made optional",
+        &[(r#"size = "i64""#, r#"size = "i64?""#)],
+        &["field files.size: its type was `i64` and is `i64?`"],
+    ),
+    (
+        "fewer words",
+        &[("open|done", "open|later")],
+        &["field notes.status: its type was `open|done` and is `open|later`; keep all of its"],
+    ),
+    (
+        "a required field",
+        &[(r#"size = "i64""#, r#"size = "i64", name = "text""#)],
+        &["field files.name: it is new, a `text`, and the rows that are stored lack it; give"],
+    ),
+    (
+        "a field that only a call could fill",
+        &[(r#"size = "i64""#, r#"size = "i64", at_first = "timestamp = now""#)],
+        &["field files.at_first: it is new"],
+    ),
+    (
+        "another content",
+        &[("value = \"counter\"", "value = \"json\""), ("add = ", "put = ")],
+        &[
+            "collection hits: its content was `counter` and is `json`",
+            "collection hits: its mode was `counter` and is `plain`",
+        ],
+    ),
+    (
+        "another body",
+        &[("body = \"bytes\"", "body = \"text\"")],
+        &["collection files: its body was `bytes` and is `text`"],
+    ),
+    ("no body", &[("body = \"bytes\"", "")], &["its body was `bytes` and is `none`"]),
+    (
+        "a pattern that makes rows conditional",
+        &[("put = \"files\"", "insert = \"files\"")],
+        &["collection files: its mode was `plain` and is `conditional: put_file may meet a row"],
+    ),
+    (
+        "the last reason for versions dropped",
+        &[
+            (INDEX, ""),
+            ("insert = \"notes\"", "put = \"notes\""),
+            ("list = \"notes.notes_by_status\"", "list = \"notes\""),
+        ],
+        &["collection notes: its mode was `conditional: "],
+    ),
+    (
+        "a new index",
+        &[
+            ("body = ", "index.files_by_size = { key = \"sizes:{kind} | {size}\" }\nbody = "),
+            ("put = \"files\"", "insert = \"files\""),
+            ("get = \"files\"", "list = \"files.files_by_size\"\npage = 9"),
+        ],
+        &[
+            "collection files: its mode was `plain`",
+            "index files.files_by_size: it is new, and the rows that are stored have no entries",
+        ],
+    ),
+    (
+        "the source of an index's key",
+        &[("| {title}", "| {lower(title)}")],
+        &["{status} | {title}` and is `user:{user_id}:{status} | {title = lower(title)}`"],
+    ),
+    (
+        "the direction of an index",
+        &[("| {title}", "| {title desc}")],
+        &["index notes.notes_by_status: its key was"],
+    ),
+    (
+        "what an index keeps",
+        &[("keep = [\"due\"]", "keep = [\"due\", \"stars\"]")],
+        &["index notes.notes_by_status: what it keeps was `due` and is `due, stars`"],
+    ),
+    (
+        "the condition of an index",
+        &[("keep = [", "when = \"due is not null\", keep = [")],
+        &["index notes.notes_by_status: its condition was `none` and is `due is not null`"],
+    ),
+    (
+        "a unique index",
+        &[("keep = [", "unique = true, keep = [")],
+        &["the kind of its keys was `not unique` and is `unique`"],
+    ),
+    (
+        "a collection that is gone",
+        &[
+            ("[collection.hits]\nkey = \"hits:{page: text}\"\nvalue = \"counter\"\n", ""),
+            ("[pattern.hit]\nadd = \"hits\"\n", ""),
+        ],
+        &["collection hits: it is not declared any more, and holds rows; declare it again or em"],
+    ),
+    (
+        "the separator",
+        &[
+            ("name = \"notebook\"", "name = \"notebook\"\nseparator = \"/\""),
+            (":{", "/{"),
+            ("}:notes", "}/notes"),
+        ],
+        &["keyspace notebook: its separator was `:` and is `/`"],
+    ),
+];
+
+#[test]
+fn what_rows_do_not_fit_is_refused_and_begins_anew_when_there_are_none() {
+    let before = stored(FILE);
+    for (what, edits, expected) in REFUSED {
+        let file = edit(FILE, edits);
+        let error = match reopen(&before, &file, false) {
+            Err(error) => error,
+            Ok(_) => panic!("{what} is accepted"),
+        };
+        let found = reasons(&error);
+        assert_eq!(found.len(), expected.len(), "{what}: {found:?}");
+        for (reason, expected) in found.iter().zip(*expected) {
+            assert!(reason.contains(expected), "{what}: `{reason}` has `{expected}`");
+        }
+        let after = reopen(&before, &file, true).unwrap_or_else(|error| panic!("{what}: {error}"));
+        for number in after.spaces.values() {
+            assert!(!after.dropped.contains_key(number), "{what}: {number} is used again");
+        }
+        assert_eq!(reopen(&after, &file, false).unwrap(), after, "{what}: a second time");
+        Schema::new(Arc::new(read(&file)), StoreKind::Cassandra, after).unwrap();
+    }
+}
+
+#[test]
+fn every_reason_is_said_at_once() {
+    let file = edit(
+        FILE,
+        &[
+            ("{page: text}", "{page: uuid}"),
+            ("title = \"text\"", "title = \"text?\""),
+            ("size = \"i64\"", "size = \"f64\", name = \"text\""),
+        ],
+    );
+    let error = reopen(&stored(FILE), &file, false).unwrap_err();
+    assert_eq!(error.message(), "the keyspace file does not fit what is stored");
+    let places: Vec<&str> = error.context().iter().map(|(place, _)| *place).collect();
+    assert_eq!(places, ["field", "field", "field", "collection"], "{error}");
+}
+
+#[test]
+fn only_the_collection_that_changes_must_be_empty() {
+    let before = stored(FILE);
+    let file = edit(FILE, &[("{page: text}", "{page: uuid}")]);
+    let hits = before.spaces["hits"];
+    let after = Catalogue::open(Some(&before.to_bytes()), &read(&file), &|n| n == hits).unwrap();
+    assert_eq!(after.spaces["hits"], 5);
+    assert_eq!(after.dropped.get(&hits).map(String::as_str), Some("hits"));
+    assert_eq!(after.spaces["notes"], before.spaces["notes"]);
+    let all_but = |number| number != hits;
+    assert!(Catalogue::open(Some(&before.to_bytes()), &read(&file), &all_but).is_err());
+}
+
+#[test]
+fn a_store_of_another_keyspace_is_refused() {
+    let file = edit(FILE, &[("name = \"notebook\"", "name = \"diary\"")]);
+    let error = reopen(&stored(FILE), &file, true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert_eq!(error.value("belongs_to"), Some("notebook"));
+    assert_eq!(error.value("given"), Some("diary"));
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_refused_as_such() {
+    let text = String::from_utf8(stored(FILE).to_bytes()).unwrap();
+    let newer = text.replace("\"format\": 1", "\"format\": 2, \"unheard\": true");
+    let error = Catalogue::open(Some(newer.as_bytes()), &read(FILE), &|_| true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(error.message().contains("newer version"), "{error}");
+    assert_eq!((error.value("format"), error.value("format_known")), (Some("2"), Some("1")));
+}
+
+#[test]
+fn a_damaged_catalogue_is_never_half_understood() {
+    let text = String::from_utf8(stored(FILE).to_bytes()).unwrap();
+    let cases = [
+        String::new(),
+        "[]".to_string(),
+        edit(&text, &[("\"format\": 1", "\"format\": 0")]),
+        edit(&text, &[("\"format\": 1", "\"format\": \"1\"")]),
+        edit(&text, &[("\"format\": 1", "\"format\": 1, \"more\": 1")]),
+        edit(&text, &[("\"hits\": 4", "\"hits\": 3")]),
+        edit(&text, &[("\"hits\": 4", "\"hits\": 5")]),
+        edit(&text, &[("\"hits\": 4,", "")]),
+        edit(&text, &[("\"notes.notes_by_status\": 2", "\"notes.another\": 2")]),
+        edit(&text, &[("\"size\": 1", "\"size\": 0")]),
+        edit(&text, &[("\"title\": 1", "\"title\": 2")]),
+        edit(&text, &[("\"title\": 1", "\"name\": 1")]),
+        text.chars().take(text.len() / 2).collect(),
+    ];
+    for damaged in cases {
+        let error = Catalogue::open(Some(damaged.as_bytes()), &read(FILE), &|_| true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{damaged}");
+    }
+}
+
+#[test]
+fn a_rename_keeps_the_numbers() {
+    let before = stored(FILE);
+    let file = edit(
+        FILE,
+        &[
+            ("[collection.notes]", "[collection.memos]\nwas = \"notes\""),
+            ("insert = \"notes\"", "insert = \"memos\""),
+            ("list = \"notes.notes_by_status\"", "list = \"memos.memos_by_status\""),
+            ("index.notes_by_status = {", "index.memos_by_status = { was = \"notes_by_status\","),
+        ],
+    );
+    let after = reopen(&before, &file, false).unwrap();
+    assert_eq!(after.spaces["memos"], before.spaces["notes"]);
+    assert_eq!(after.spaces["memos.memos_by_status"], before.spaces["notes.notes_by_status"]);
+    assert_eq!(after.fields["memos"], before.fields["notes"]);
+    assert_eq!(after.spaces.len(), before.spaces.len());
+    assert!(after.dropped.is_empty() && !after.fields.contains_key("notes"));
+    // `was` may stay in the file.
+    assert_eq!(reopen(&after, &file, false).unwrap(), after);
+    // Without it, the rows would be left behind.
+    let file = edit(&file, &[("was = \"notes\"\n", "")]);
+    let found = reasons(&reopen(&before, &file, false).unwrap_err());
+    assert!(found[0].starts_with("collection notes: it is not declared any more"), "{found:?}");
+    assert!(found[0].contains("`was = \"notes\"`"), "{found:?}");
+}
+
+const NO_INDEX: Edits<'_> =
+    &[(INDEX, ""), ("list = \"notes.notes_by_status\"", "list = \"notes\"")];
+
+#[test]
+fn a_dropped_index_never_gets_its_number_back() {
+    let before = stored(FILE);
+    let without = edit(FILE, NO_INDEX);
+    let dropped = reopen(&before, &without, false).unwrap();
+    assert_eq!(dropped.dropped.get(&2).map(String::as_str), Some("notes.notes_by_status"));
+    assert!(!dropped.spaces.contains_key("notes.notes_by_status"));
+    let found = reasons(&reopen(&dropped, FILE, false).unwrap_err());
+    assert!(found[0].starts_with("index notes.notes_by_status: it is new"), "{found:?}");
+    // Without rows it is added, and the collection stays what it is.
+    let again = reopen(&dropped, FILE, true).unwrap();
+    assert_eq!(again.spaces["notes.notes_by_status"], 5);
+    assert_eq!(again.spaces["notes"], 1);
+    assert!(again.dropped.contains_key(&2));
+}
+
+#[test]
+fn numbers_of_dropped_spaces_are_remembered_when_they_were_the_last() {
+    let without = edit(
+        FILE,
+        &[
+            ("[collection.hits]\nkey = \"hits:{page: text}\"\nvalue = \"counter\"\n", ""),
+            ("[pattern.hit]\nadd = \"hits\"\n", ""),
+        ],
+    );
+    let dropped = reopen(&stored(FILE), &without, true).unwrap();
+    assert_eq!(reopen(&dropped, FILE, false).unwrap().spaces["hits"], 5);
+}
+
+#[test]
+fn a_removed_field_gets_its_number_back_if_its_type_is_the_same() {
+    let stars = ", stars = \"i64 = 0\"";
+    let without = edit(FILE, &[(stars, "")]);
+    let removed = reopen(&stored(FILE), &without, false).unwrap();
+    // A field added in between gets another number.
+    let other = edit(FILE, &[(stars, ", mood = \"text?\"")]);
+    let with_other = reopen(&removed, &other, false).unwrap();
+    assert_eq!(with_other.fields["notes"]["mood"], 5);
+    assert_eq!(reopen(&with_other, FILE, false).unwrap().fields["notes"]["stars"], 4);
+    let changed = edit(FILE, &[(stars, ", stars = \"text?\"")]);
+    let found = reasons(&reopen(&removed, &changed, false).unwrap_err());
+    assert!(found[0].contains("its type was `i64`, before it was removed"), "{found:?}");
+}
+
+#[test]
+fn a_required_field_that_comes_back_must_answer_for_the_rows_written_without_it() {
+    let size = "fields = { size = \"i64\" }";
+    let without = edit(FILE, &[(size, "fields = { name = \"text?\" }")]);
+    let removed = reopen(&stored(FILE), &without, false).unwrap();
+    let found = reasons(&reopen(&removed, FILE, false).unwrap_err());
+    assert!(found[0].starts_with("field files.size: it is new, a `i64`"), "{found:?}");
+    let with_default = edit(FILE, &[(size, "fields = { size = \"i64 = 7\" }")]);
+    let back = reopen(&removed, &with_default, false).unwrap();
+    assert_eq!(missing(&back, &with_default, "files", "size"), Value::I64(7));
+    assert_eq!(back.fields["files"]["size"], 1);
+}
+
+/// What records without a field answer.
+fn missing(catalogue: &Catalogue, file: &str, collection: &str, field: &str) -> Value {
+    let keyspace = read(file);
+    let field = keyspace.collection(collection).unwrap().field(field).unwrap().clone();
+    catalogue.missing(collection, &field)
+}
+
+#[test]
+fn what_old_rows_answer_does_not_change_with_a_default() {
+    let mood = |default: &str| {
+        edit(FILE, &[("due = \"date?\"", &format!("due = \"date?\", mood = \"text?{default}\""))])
+    };
+    let calm = reopen(&stored(FILE), &mood(" = 'calm'"), false).unwrap();
+    assert_eq!(missing(&calm, &mood(" = 'calm'"), "notes", "mood"), Value::Text("calm".into()));
+    for default in [" = 'glad'", ""] {
+        let later = reopen(&calm, &mood(default), false).unwrap();
+        assert_eq!(missing(&later, &mood(default), "notes", "mood"), Value::Text("calm".into()));
+    }
+    // A null that a record left out must not turn into a default that came later.
+    let none = reopen(&stored(FILE), &mood(""), false).unwrap();
+    let later = reopen(&none, &mood(" = 'calm'"), false).unwrap();
+    assert_eq!(missing(&later, &mood(" = 'calm'"), "notes", "mood"), Value::Null);
+}
+
+#[test]
+fn rows_are_read_through_every_change_of_their_fields() {
+    let schema = |catalogue: &Catalogue, file: &str| {
+        Schema::new(Arc::new(read(file)), StoreKind::Memory, catalogue.clone()).unwrap()
+    };
+    let before = stored(FILE);
+    let old = schema(&before, FILE);
+    let values = [Value::Text("a".into()), Value::Text("done".into()), Value::Null, Value::I64(3)];
+    let row = old.collection("notes").unwrap().encode(&values).unwrap();
+    let file = edit(
+        FILE,
+        &[
+            ("title = \"text\", ", ""),
+            (", stars = \"i64 = 0\"", ", mood = \"text = 'calm'\", title = \"text\""),
+            ("open|done", "later|open|done"),
+        ],
+    );
+    let new = schema(&reopen(&before, &file, false).unwrap(), &file);
+    let read = new.collection("notes").unwrap().decode(&row).unwrap();
+    let [status, due, mood, title] = read.as_slice() else { panic!("{read:?}") };
+    assert_eq!((status, due), (&Value::Text("done".into()), &Value::Null));
+    assert_eq!((mood, title), (&Value::Text("calm".into()), &Value::Text("a".into())));
+}
+
+#[test]
+fn numbers_run_out_with_a_word_and_not_silently() {
+    let mut last = stored(FILE);
+    last.last_space = u16::MAX;
+    let file = edit(FILE, &[("{page: text}", "{page: uuid}")]);
+    assert_eq!(reopen(&last, &file, true).unwrap_err().kind(), ErrorKind::TooLarge);
+    let mut last = stored(FILE);
+    last.collections.get_mut("files").unwrap().last_field = u16::MAX - 1;
+    let file = edit(FILE, &[("size = \"i64\"", "size = \"i64\", name = \"text?\"")]);
+    assert_eq!(reopen(&last, &file, false).unwrap_err().kind(), ErrorKind::TooLarge);
+}

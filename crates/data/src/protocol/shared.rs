@@ -1,0 +1,68 @@
+//! What the calls of one run time share: a clock to wait by, slices that are known to be in their
+//! directory, and entries that readers found without an owner.
+//!
+//! All of it may be forgotten at any moment: a slice is then announced again, an entry met again.
+
+use crate::clock::Clock;
+use crate::store::Key;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Slices that are remembered.
+const SLICES_MAX: usize = 100_000;
+/// Entries that wait for the cleaner.
+const ORPHANS_MAX: usize = 10_000;
+
+/// What the calls of one run time share.
+#[derive(Debug)]
+pub struct Shared {
+    clock: Arc<dyn Clock>,
+    slices: Mutex<HashSet<Key>>,
+    orphans: Mutex<BTreeSet<Key>>,
+}
+
+impl Shared {
+    /// Nothing known yet.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Shared { clock, slices: Mutex::default(), orphans: Mutex::default() }
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    /// Whether a slice is known to be in its directory.
+    pub(super) fn knows(&self, slice: &Key) -> bool {
+        lock(&self.slices).contains(slice)
+    }
+
+    /// Remembers that a slice is in its directory.
+    pub(super) fn learn(&self, slice: Key) {
+        let mut slices = lock(&self.slices);
+        if slices.len() >= SLICES_MAX {
+            slices.clear();
+        }
+        slices.insert(slice);
+    }
+
+    /// Puts an entry or a claim that belongs to no row on the list of the cleaner. A full list
+    /// takes no more: whatever is left out will be met again.
+    pub(crate) fn queue(&self, orphan: Key) {
+        let mut orphans = lock(&self.orphans);
+        if orphans.len() < ORPHANS_MAX {
+            orphans.insert(orphan);
+        }
+    }
+
+    /// Entries and claims for the cleaner, at most so many; they are off the list.
+    pub fn take_orphans(&self, most: usize) -> Vec<Key> {
+        let mut orphans = lock(&self.orphans);
+        std::iter::from_fn(|| orphans.pop_first()).take(most).collect()
+    }
+}
+
+/// Each change of the lists is whole before the next begins, so a panic elsewhere leaves them sound.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

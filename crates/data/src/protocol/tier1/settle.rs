@@ -1,0 +1,217 @@
+//! The rows themselves, compared and set in one commit: the moment at which a set happens, or not.
+//!
+//! ```text
+//! committed ─▶ done          conflict ─▶ not done
+//! no reply  ─▶ the same batch again; a conflict then tells little, but the rows do:
+//!              version = mine, or mine among the previous ones       ─▶ done
+//!              the expected version among them, and mine is not      ─▶ not done
+//!              the expected version still there                      ─▶ fence, then not done
+//!              otherwise                                             ─▶ not known
+//! ```
+
+use super::attempt::Attempt;
+use super::fence::fence;
+use super::send::pause;
+use super::target::Target;
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Obstacle;
+use crate::store::{
+    Batch, Check, CommitId, Conflict, Expect, Found, Key, Outcome, Row, Total, Trail, Version,
+    Where, Write,
+};
+
+/// What became of the rows.
+pub(super) enum Settled {
+    /// They are set.
+    Committed(Vec<Total>),
+    /// They never will be.
+    Obstacle(Obstacle),
+    /// Something lies where a row was taken to be new; it has to be read.
+    Guessed,
+    /// Not known.
+    Unknown,
+}
+
+/// What a row says about an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was committed.
+    Committed,
+    /// It never will be.
+    Failed,
+    /// It may still be.
+    Open,
+    /// The row has forgotten.
+    Forgotten,
+}
+
+/// What a row says about the attempt `id` that expected `expected` to lie there.
+pub(super) fn fate(row: Option<&Row>, id: CommitId, expected: Option<Version>) -> Fate {
+    let Some(row) = row else {
+        return if expected.is_none() { Fate::Open } else { Fate::Forgotten };
+    };
+    let previous = row.trail.as_ref().map(|trail| trail.previous.as_slice()).unwrap_or_default();
+    if row.version == Some(id) || previous.contains(&id) {
+        return Fate::Committed;
+    }
+    match expected {
+        Some(_) if row.version == expected => Fate::Open,
+        Some(expected) if previous.contains(&expected) => Fate::Failed,
+        // The list still reaches back to the row's beginning.
+        None if previous.len() < Trail::PREVIOUS_MAX => Fate::Failed,
+        _ => Fate::Forgotten,
+    }
+}
+
+impl Attempt<'_, '_> {
+    /// Compares and sets the rows.
+    pub(super) async fn set_rows(&mut self) -> Result<Settled> {
+        let (batch, changes) = self.rows();
+        if batch.writes.is_empty() {
+            return Ok(Settled::Committed(Vec::new()));
+        }
+        match self.session.commit(&batch).await {
+            Ok(Outcome::Committed { totals }) => Ok(Settled::Committed(totals)),
+            Ok(Outcome::Conflict(conflict)) => self.conflict(&batch, &changes, conflict),
+            Ok(Outcome::Indeterminate { .. }) => {
+                if !self.rules.settles_first {
+                    self.take_back().await;
+                }
+                self.find_out(&batch, &changes).await
+            }
+            Err(error) => {
+                if has_done_nothing(error.kind()) {
+                    self.take_back().await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The batch, and for each check behind those of the set the change it is for.
+    fn rows(&self) -> (Batch, Vec<usize>) {
+        let set = self.set;
+        let check = |key: &Key, expect: Expect| Check { key: key.clone(), expect };
+        let mut checks: Vec<Check> =
+            set.checks.iter().map(|of| check(&of.key, of.expect)).collect();
+        let mut changes = Vec::new();
+        for (number, target) in self.targets.iter().enumerate() {
+            let expect = match target.is_versioned() {
+                true => Some(Expect::Physical(target.version())),
+                false => target.change.expect,
+            };
+            if let Some(expect) = expect {
+                checks.push(check(&target.change.key, expect));
+                changes.push(number);
+            }
+        }
+        let rows = self.targets.iter().filter_map(|target| target.write(set, self.rules));
+        let adds = set.adds.iter().map(|add| Write::Add {
+            key: add.key.clone(),
+            amount: add.amount,
+            expires: add.expires,
+            window: add.window,
+        });
+        let writes = rows.chain(adds).collect();
+        (self.batch(set.id, checks, writes), changes)
+    }
+
+    /// What a conflict means, if the batch was sent once only or surely never came through.
+    fn conflict(&self, batch: &Batch, changes: &[usize], conflict: Conflict) -> Result<Settled> {
+        let unknown = || Error::new(ErrorKind::Internal, "a store named a part that no batch has");
+        let (set, found) = (self.set, conflict.found);
+        let obstacle = match conflict.at {
+            Where::Check(check) if check < set.checks.len() => Obstacle::Check { check, found },
+            Where::Check(check) => {
+                let change = changes.get(check - set.checks.len());
+                let change = *change.ok_or_else(unknown)?;
+                let guessed = set.changes.get(change).is_some_and(|change| self.guessed(change));
+                if guessed {
+                    return Ok(Settled::Guessed);
+                }
+                let found = match found {
+                    Found::Row(version) => version,
+                    _ => None,
+                };
+                Obstacle::Row { change, found }
+            }
+            Where::Write(write) => {
+                let first = batch.writes.len().saturating_sub(set.adds.len());
+                let add = write.checked_sub(first).ok_or_else(unknown)?;
+                Obstacle::Counter { add, found }
+            }
+        };
+        Ok(Settled::Obstacle(obstacle))
+    }
+
+    /// Sends a batch again whose reply was lost, until it is clear what became of it.
+    async fn find_out(&mut self, batch: &Batch, changes: &[usize]) -> Result<Settled> {
+        let mut tries = 0;
+        while pause(self.session, tries).await {
+            tries += 1;
+            match self.session.store().commit(batch).await {
+                Ok(Outcome::Committed { totals }) => return Ok(Settled::Committed(totals)),
+                Ok(Outcome::Conflict(conflict)) => match self.ask_rows().await {
+                    Ok(Fate::Committed) if self.set.adds.is_empty() => {
+                        return Ok(Settled::Committed(Vec::new()));
+                    }
+                    Ok(Fate::Failed) => return self.conflict(batch, changes, conflict),
+                    Ok(Fate::Open) => continue,
+                    Ok(_) => return Ok(Settled::Unknown),
+                    Err(error) if error.is_retryable() => continue,
+                    Err(_) => return Ok(Settled::Unknown),
+                },
+                Ok(Outcome::Indeterminate { .. }) => {}
+                Err(error) if error.is_retryable() => {}
+                // Whatever it is about, it does not say what became of the batch.
+                Err(_) => return Ok(Settled::Unknown),
+            }
+        }
+        Ok(Settled::Unknown)
+    }
+
+    /// What the rows say; an attempt that may still come through is fenced, and asked for again.
+    async fn ask_rows(&mut self) -> Result<Fate> {
+        let versioned: Vec<&Target<'_>> =
+            self.targets.iter().filter(|target| target.is_compared()).collect();
+        let keys: Vec<Key> = versioned.iter().map(|target| target.change.key.clone()).collect();
+        let expected: Vec<Option<Version>> =
+            versioned.iter().map(|target| target.version()).collect();
+        if keys.is_empty() {
+            // Only the store could know, and it says that the batch is not there.
+            return Ok(Fate::Failed);
+        }
+        let rows = self.session.store().get(&keys).await?;
+        let fates: Vec<Fate> = rows
+            .iter()
+            .zip(&expected)
+            .map(|(row, expected)| fate(row.as_ref(), self.set.id, *expected))
+            .collect();
+        let has = |wanted: Fate| fates.contains(&wanted);
+        if has(Fate::Committed) {
+            return Ok(Fate::Committed);
+        }
+        // The rows are set together: one that cannot be set any more speaks for all.
+        if has(Fate::Failed) {
+            return Ok(Fate::Failed);
+        }
+        let open = fates.iter().position(|fate| *fate == Fate::Open);
+        if let Some((key, row)) = open.and_then(|open| Some((keys.get(open)?, rows.get(open)?))) {
+            fence(self.session, self.set.id, key, row.as_ref()).await?;
+            return Ok(Fate::Open);
+        }
+        Ok(Fate::Forgotten)
+    }
+}
+
+/// Whether an error says that the store has not taken the batch.
+fn has_done_nothing(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Unavailable
+            | ErrorKind::TooLarge
+            | ErrorKind::Argument
+            | ErrorKind::Unsupported
+            | ErrorKind::Mismatch
+    )
+}

@@ -1,0 +1,231 @@
+//! The edge where calls come as JSON or text and answers leave as JSON.
+//!
+//! ```text
+//! {"noteId": "…", "limit": 10}  ─▶ what is given for each argument     names may still be wrong here
+//! note_id=… limit=10            ─▶
+//! answer ─▶ {"row": …, "version": …} │ {"rows": […], "next": …} │ {"key": …, "version": …, "row": …} │ …
+//! ```
+//!
+//! Names of arguments and members are those people see; `row`, `next` and their like are words of
+//! the protocol and never change. Two members of one name are the business of whoever parses.
+
+use super::answer::{Answer, Changed, Record};
+use super::call::Given;
+use super::prepare::Prepared;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{Schema, Space};
+use crate::store::{Key, Version};
+use crate::value::Value;
+use keyspace::diagnostic::{listed, nearest};
+use keyspace::key::text::{Part, Separator, format};
+use keyspace::layout::engine::segment_shape;
+use keyspace::model::{self, Argument, ArgumentRole, Keyspace, Type};
+use serde_json::{Map, Value as Json, json};
+
+impl Prepared {
+    /// What a JSON object gives for each argument.
+    pub fn given_from_json(
+        &self,
+        keyspace: &Keyspace,
+        arguments: &Map<String, Json>,
+    ) -> Result<Vec<Given>> {
+        self.refuse_filled(keyspace, arguments.keys())?;
+        from_object(keyspace, &self.pattern.arguments, arguments)
+    }
+
+    /// What names and texts, as a command line has them, give for each argument.
+    pub fn given_from_text(
+        &self,
+        keyspace: &Keyspace,
+        arguments: &[(String, String)],
+    ) -> Result<Vec<Given>> {
+        let known = &self.pattern.arguments;
+        self.refuse_filled(keyspace, arguments.iter().map(|(name, _)| name))?;
+        let mut given = vec![Given::Missing; known.len()];
+        for (name, text) in arguments {
+            let (position, argument) = find(keyspace, known, name)?;
+            let value =
+                from_text(keyspace, argument, text).map_err(|e| e.with("argument", name))?;
+            match given.get_mut(position) {
+                Some(slot @ Given::Missing) => *slot = value,
+                _ => {
+                    return Err(Error::new(ErrorKind::Argument, "an argument is given twice")
+                        .with("argument", name));
+                }
+            }
+        }
+        Ok(given)
+    }
+
+    /// Whoever tries to say whose row it is should know why that is no argument.
+    fn refuse_filled<'n>(
+        &self,
+        keyspace: &Keyspace,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<()> {
+        let steps = self.steps.iter().flat_map(|step| &step.filled);
+        let filled: Vec<String> =
+            self.filled.iter().chain(steps).map(|name| keyspace.shown(name)).collect();
+        let known: Vec<String> =
+            self.pattern.arguments.iter().map(|known| keyspace.shown(&known.name)).collect();
+        let mut names = names.into_iter();
+        match names.find(|name| filled.contains(name) && !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let message = "the caller says this by calling: it is never an argument";
+                Err(Error::new(ErrorKind::Argument, message).with("argument", name))
+            }
+        }
+    }
+}
+
+fn find<'a>(
+    keyspace: &Keyspace,
+    arguments: &'a [Argument],
+    name: &str,
+) -> Result<(usize, &'a Argument)> {
+    let mut known = arguments.iter().enumerate();
+    known.find(|(_, argument)| keyspace.shown(&argument.name) == name).ok_or_else(|| {
+        let names: Vec<String> = arguments.iter().map(|a| keyspace.shown(&a.name)).collect();
+        let names = || names.iter().map(String::as_str);
+        let shown: String = name.chars().take(64).collect();
+        let error = Error::new(ErrorKind::Argument, "there is no such argument");
+        match nearest(name, names()) {
+            Some(near) => error.with("argument", shown).with("did you mean", near),
+            None => error.with("argument", shown).with("arguments", listed(names())),
+        }
+    })
+}
+
+fn from_object(
+    keyspace: &Keyspace,
+    arguments: &[Argument],
+    object: &Map<String, Json>,
+) -> Result<Vec<Given>> {
+    let mut given = vec![Given::Missing; arguments.len()];
+    for (name, json) in object {
+        let (position, argument) = find(keyspace, arguments, name)?;
+        let value = from_json(keyspace, argument, json).map_err(|e| e.with("argument", name))?;
+        if let Some(slot) = given.get_mut(position) {
+            *slot = value;
+        }
+    }
+    Ok(given)
+}
+
+fn from_json(keyspace: &Keyspace, argument: &Argument, json: &Json) -> Result<Given> {
+    match &argument.role {
+        ArgumentRole::Rows(each) => rows_from_json(keyspace, each, json),
+        // What steers a page is left out by null.
+        ArgumentRole::Page if json.is_null() => Ok(Given::Missing),
+        _ => Value::from_json(json, &argument.argument_type).map(Given::Value),
+    }
+}
+
+fn rows_from_json(keyspace: &Keyspace, each: &[Argument], json: &Json) -> Result<Given> {
+    let wrong = || Error::new(ErrorKind::Argument, "rows are a list of objects");
+    let rows = json.as_array().ok_or_else(wrong)?;
+    let rows = rows.iter().enumerate().map(|(number, row)| {
+        let row = row.as_object().ok_or_else(wrong);
+        let given = row.and_then(|row| from_object(keyspace, each, row));
+        given.map_err(|error| error.with("row", number))
+    });
+    rows.collect::<Result<Vec<_>>>().map(Given::Rows)
+}
+
+fn from_text(keyspace: &Keyspace, argument: &Argument, text: &str) -> Result<Given> {
+    match &argument.role {
+        ArgumentRole::Rows(each) => {
+            let wrong = |error: serde_json::Error| {
+                Error::new(ErrorKind::Argument, "rows are a list of objects, as JSON")
+                    .caused_by(error)
+            };
+            rows_from_json(keyspace, each, &serde_json::from_str(text).map_err(wrong)?)
+        }
+        _ => Value::from_text(text, &argument.argument_type).map(Given::Value),
+    }
+}
+
+impl Answer {
+    /// The answer as JSON, with the names people see.
+    pub fn to_json(&self, schema: &Schema) -> Result<Json> {
+        Ok(match self {
+            Answer::Row(record) => {
+                let record = record.as_ref();
+                json!({
+                    "row": row(record)?,
+                    "version": version(record.and_then(|record| record.version)),
+                })
+            }
+            Answer::Rows(records) => {
+                let rows = records.iter().map(|record| row(record.as_ref()));
+                json!({ "rows": rows.collect::<Result<Vec<_>>>()? })
+            }
+            Answer::Page { rows, next } => {
+                let rows = rows.iter().map(Record::to_json);
+                json!({ "rows": rows.collect::<Result<Vec<_>>>()?, "next": next })
+            }
+            Answer::Changed(changed) => changed.to_json(schema)?,
+            Answer::ChangedRows(all) => {
+                let all = all.iter().map(|changed| changed.to_json(schema));
+                json!({ "results": all.collect::<Result<Vec<_>>>()? })
+            }
+            Answer::Total(total) => json!({ "total": number(*total) }),
+            Answer::Window { allowed, remaining, resets_at } => json!({
+                "allowed": allowed,
+                "remaining": number(*remaining),
+                "resets_at": Value::Timestamp(*resets_at).to_json(&Type::Timestamp),
+            }),
+            Answer::Results(answers) => {
+                let answers = answers.iter().map(|answer| answer.to_json(schema));
+                json!({ "results": answers.collect::<Result<Vec<_>>>()? })
+            }
+        })
+    }
+}
+
+impl Changed {
+    fn to_json(&self, schema: &Schema) -> Result<Json> {
+        let mut json = json!({
+            "key": key_text(schema, &self.key)?,
+            "version": version(self.version),
+            "row": row(self.row.as_ref())?,
+        });
+        if let (true, Some(object)) = (self.existed, json.as_object_mut()) {
+            object.insert("existed".to_string(), Json::Bool(true));
+        }
+        Ok(json)
+    }
+}
+
+fn row(record: Option<&Record>) -> Result<Json> {
+    record.map_or(Ok(Json::Null), Record::to_json)
+}
+
+fn version(version: Option<Version>) -> Option<String> {
+    version.map(|version| version.to_string())
+}
+
+fn number(number: i64) -> Json {
+    Value::I64(number).to_json(&Type::I64)
+}
+
+/// The text form of a row's key: literals and segments.
+pub fn key_text(schema: &Schema, key: &Key) -> Result<String> {
+    let Space::Rows(collection) = schema.space(key.space())? else {
+        return Err(Error::new(ErrorKind::Internal, "only keys of rows have a text"));
+    };
+    let parts = collection.model.key.parts.iter().map(|part| match part {
+        model::Part::Literal(literal) => Part::Literal(literal),
+        model::Part::Segment(segment) => Part::Segment(segment_shape(segment).kind),
+    });
+    let parts: Vec<Part<'_>> = parts.collect();
+    let separator = match schema.keyspace().separator {
+        '/' => Separator::Slash,
+        _ => Separator::Colon,
+    };
+    let values = collection.key.decode(key)?;
+    let values: Option<Vec<_>> = values.iter().map(Value::as_segment).collect();
+    let lost = || Error::new(ErrorKind::Internal, "a key holds a value that has no place in it");
+    Ok(format(separator, &parts, &values.ok_or_else(lost)?)?)
+}

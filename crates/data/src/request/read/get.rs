@@ -1,0 +1,73 @@
+//! One row, or many, by whole keys: the collection's own, or a unique index's.
+
+use super::range::model_key;
+use super::rows::Finder;
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::inputs::{CallInputs, Inputs};
+use crate::request::prepare::Prepared;
+use crate::request::segments::Filling;
+use crate::request::{Answer, Call, Record};
+use crate::session::Session;
+use crate::store::{Key, Keyed};
+
+/// One row, or many.
+pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
+    let inputs = CallInputs::new(call, session.now);
+    let prepared = call.pattern;
+    if prepared.pattern.many.is_none() {
+        let key = key_of(prepared, &inputs)?;
+        let found = find(session, prepared, &inputs, vec![key]).await?;
+        return Ok(Answer::Row(found.into_iter().next().flatten()));
+    }
+    let Some((each, rows)) = inputs.rows() else {
+        return Err(Error::new(ErrorKind::Argument, "an argument is rows, not one value")
+            .with("argument", "rows"));
+    };
+    let mut keys = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        let key = key_of(prepared, &inputs.row(each, row));
+        keys.push(key.map_err(|error| error.with("row", number))?);
+    }
+    Ok(Answer::Rows(find(session, prepared, &inputs, keys).await?))
+}
+
+/// The key that a call names.
+fn key_of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<Key> {
+    let collection = prepared.collection()?;
+    let filling = Filling { collection: &collection.model, filled: &prepared.filled };
+    let mut values = Vec::new();
+    for segment in model_key(prepared)?.segments() {
+        values.push(filling.required(segment, inputs)?);
+    }
+    prepared.key()?.encode(&values)
+}
+
+async fn find(
+    session: &mut Session<'_>,
+    prepared: &Prepared,
+    inputs: &dyn Inputs,
+    keys: Vec<Key>,
+) -> Result<Vec<Option<Record>>> {
+    let finder = Finder::new(prepared, inputs)?;
+    let rows = session.get(&keys).await?;
+    let mut found = Vec::new();
+    let mut places = Vec::new();
+    let mut records: Vec<Option<Record>> = Vec::with_capacity(keys.len());
+    let counted = prepared.index().is_none() && prepared.collection()?.model.is_counted();
+    for (place, (key, row)) in keys.into_iter().zip(rows).enumerate() {
+        match row.filter(|row| row.is_live(session.now)) {
+            Some(row) => {
+                found.push(Keyed { key, row });
+                places.push(place);
+                records.push(None);
+            }
+            None => records.push(counted.then(|| finder.zero(key))),
+        }
+    }
+    for (place, record) in places.into_iter().zip(finder.find(session, found).await?) {
+        if let Some(slot) = records.get_mut(place) {
+            *slot = record;
+        }
+    }
+    Ok(records)
+}

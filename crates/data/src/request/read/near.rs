@@ -1,0 +1,294 @@
+//! Rows around a point: the cells a circle touches, exact distances, the nearest first.
+//!
+//! ```text
+//! entries hold the point    cells ─▶ measure, sort, cut ─▶ fetch a page ─▶ measure again
+//! they do not, or may lie   cells ─▶ fetch all, in rounds ─▶ measure, sort, cut
+//! ```
+//!
+//! The answer is exact or an error: a cell that holds more than the file expects is never cut off.
+
+use super::list::limit_of;
+use super::range::model_key;
+use super::rows::{EntryMembers, Finder, Of, RowMembers};
+use crate::entries;
+use crate::error::{Error, ErrorKind, Result};
+use crate::evaluate::evaluate;
+use crate::geo;
+use crate::request::inputs::{CallInputs, Inputs, Members};
+use crate::request::prepare::Prepared;
+use crate::request::segments::Filling;
+use crate::request::{Answer, Call, Record};
+use crate::schema::{CollectionSchema, IndexSchema};
+use crate::session::Session;
+use crate::store::{End, Key, Keyed, Range, Scan, limits};
+use crate::value::Value;
+use keyspace::model::{Atomicity, Expression, ExpressionKind, Mode, Type};
+use keyspace::plan::{Grid, hides_owner};
+use std::cmp::Ordering;
+
+/// Rows around a point, nearest first.
+pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
+    let prepared = call.pattern;
+    let inputs = CallInputs::new(call, session.now);
+    let limit = usize::try_from(limit_of(prepared, &inputs)?).unwrap_or(usize::MAX);
+    let circle = Circle::of(prepared, &inputs)?;
+    let missing = || Error::new(ErrorKind::Internal, "a search around a point has no index");
+    let index = prepared.index().ok_or_else(missing)?;
+    let search = Search {
+        collection: prepared.collection()?,
+        index,
+        finder: Finder::new(prepared, &inputs)?,
+        covered: prepared.shape()?.covering.is_some(),
+        hidden: hides_owner(&prepared.pattern, &prepared.collection()?.model, &index.model),
+        circle,
+        limit,
+    };
+    let ranges = search.cells(prepared, &inputs)?;
+    let entries = search.entries(session, ranges).await?;
+    let rows = match search.measures_entries(session) {
+        true => search.measured_first(session, entries).await?,
+        false => search.fetched_first(session, entries).await?,
+    };
+    Ok(Answer::Page { rows, next: None })
+}
+
+/// A circle on the earth.
+#[derive(Clone, Copy, Debug)]
+struct Circle {
+    latitude: f64,
+    longitude: f64,
+    radius: f64,
+}
+
+impl Circle {
+    fn of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<Circle> {
+        let number = |name: &'static str| match inputs.argument(name, Some(&Type::F64))? {
+            Some(Value::F64(number)) => Ok(number),
+            Some(Value::I64(number)) => Ok(number as f64),
+            Some(Value::U64(number)) => Ok(number as f64),
+            _ => Err(Error::new(ErrorKind::Argument, "an argument is not of its type")
+                .with("argument", name)
+                .with("type", Type::F64)),
+        };
+        let circle = Circle {
+            latitude: number("lat")?,
+            longitude: number("lon")?,
+            radius: number("radius")?,
+        };
+        let most = prepared.pattern.radius_max.unwrap_or(0.0);
+        // A comparison with what is no number is false.
+        if !(0.0..=most).contains(&circle.radius) {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "a radius is from 0 to the pattern's most",
+            )
+            .with("argument", "radius")
+            .with("radius", circle.radius)
+            .with("max_radius", most));
+        }
+        Ok(circle)
+    }
+
+    /// How far away a point is; nothing outside of the circle.
+    fn reaches(&self, (latitude, longitude): (f64, f64)) -> Option<f64> {
+        let distance = geo::distance(self.latitude, self.longitude, latitude, longitude);
+        (distance <= self.radius).then_some(distance)
+    }
+}
+
+/// Something found, and how far away.
+struct Found<T> {
+    distance: f64,
+    key: Key,
+    what: T,
+}
+
+impl<T> Found<T> {
+    fn order(&self, other: &Self) -> Ordering {
+        self.distance.total_cmp(&other.distance).then_with(|| self.key.cmp(&other.key))
+    }
+}
+
+/// The nearest, each row once.
+fn nearest<T>(found: &mut Vec<Found<T>>, limit: usize) {
+    found.sort_by(Found::order);
+    found.dedup_by(|one, other| one.key == other.key);
+    found.truncate(limit);
+}
+
+struct Search<'a> {
+    collection: &'a CollectionSchema,
+    index: &'a IndexSchema,
+    finder: Finder<'a>,
+    /// Whether entries are the answer.
+    covered: bool,
+    /// Whether only rows say whose they are.
+    hidden: bool,
+    circle: Circle,
+    limit: usize,
+}
+
+impl Search<'_> {
+    /// The ranges of the cells that the circle touches.
+    fn cells(&self, prepared: &Prepared, inputs: &dyn Inputs) -> Result<Vec<Range>> {
+        let lost = || Error::new(ErrorKind::Internal, "an index of places has no cells");
+        let key = model_key(prepared)?;
+        let filling = Filling { collection: &self.collection.model, filled: &prepared.filled };
+        let (mut values, mut cell_at) = (Vec::new(), None);
+        for segment in key.segments() {
+            if segment.is_geographic() && cell_at.is_none() {
+                cell_at = Some(values.len());
+                values.push(Value::Null);
+            } else if prepared.pattern.by.contains(&segment.name) {
+                values.push(filling.required(segment, inputs)?);
+            } else {
+                break;
+            }
+        }
+        let cell_at = cell_at.ok_or_else(lost)?;
+        let grid = Grid::of(key).ok_or_else(lost)?;
+        let Circle { latitude, longitude, radius } = self.circle;
+        let mut ranges = Vec::new();
+        for cell in geo::cover(grid, latitude, longitude, radius)? {
+            if let Some(value) = values.get_mut(cell_at) {
+                *value = cell;
+            }
+            let front = self.index.key.front(&values)?;
+            ranges.push(self.index.key.children(&front));
+        }
+        Ok(ranges)
+    }
+
+    /// Every live entry of the cells, read together.
+    async fn entries(&self, session: &mut Session<'_>, ranges: Vec<Range>) -> Result<Vec<Keyed>> {
+        let most = self.index.model.expect.rows_per_group.unwrap_or(limits::PAGE_ROWS_MAX);
+        let mut open: Vec<(Range, u64)> = ranges.into_iter().map(|range| (range, 0)).collect();
+        let mut found = Vec::new();
+        while !open.is_empty() {
+            let scans: Vec<Scan> =
+                open.iter().map(|(range, read)| scan(range, *read, most)).collect();
+            let pages = session.scan_together(&scans).await?;
+            let mut rest = Vec::new();
+            for ((range, read), page) in open.into_iter().zip(pages) {
+                let read = read.saturating_add(page.rows.len() as u64);
+                if read > most {
+                    return Err(self.too_many(most));
+                }
+                match page.rows.last() {
+                    Some(last) if page.end != End::Range => {
+                        rest.push((range.after(&last.key, false), read));
+                    }
+                    _ => {}
+                }
+                let now = session.now;
+                found.extend(page.rows.into_iter().filter(|keyed| keyed.row.is_live(now)));
+            }
+            open = rest;
+        }
+        Ok(found)
+    }
+
+    fn too_many(&self, most: u64) -> Error {
+        let message = "a cell holds more rows than the file expects: raise `rows_per_group`, or \
+                       index by smaller cells";
+        Error::new(ErrorKind::TooLarge, message)
+            .with("index", self.index.name())
+            .with("rows_per_group", most)
+    }
+
+    /// Whether entries say where their rows are, and cannot be wrong about it.
+    fn measures_entries(&self, session: &Session<'_>) -> bool {
+        let moved = session.schema().kind().atomicity() == Atomicity::Group
+            && self.collection.mode == Mode::Conditional;
+        let kept = |name: &&str| self.index.model.keep.iter().any(|kept| kept.value == **name);
+        let point = self.point().is_some_and(|source| source.members().iter().all(kept));
+        point && !moved && !self.hidden
+    }
+
+    /// The expression of the cell.
+    fn point(&self) -> Option<&Expression> {
+        let segment = self.index.model.key.segments().find(|segment| segment.is_geographic())?;
+        segment.source.as_ref()
+    }
+
+    /// Where something is; nothing if its place is not known.
+    fn place_of<M: Members>(&self, members: &M) -> Result<Option<(f64, f64)>> {
+        let lost = || Error::new(ErrorKind::Internal, "an index of places has no coordinates");
+        let Some(ExpressionKind::Call(_, parts)) = self.point().map(|point| &point.kind) else {
+            return Err(lost());
+        };
+        let [latitude, longitude, ..] = parts.as_slice() else { return Err(lost()) };
+        let number = |part: &Expression| evaluate(part, &Of(members), Some(&Type::F64));
+        Ok(match (number(latitude)?, number(longitude)?) {
+            (Value::F64(latitude), Value::F64(longitude)) => Some((latitude, longitude)),
+            _ => None,
+        })
+    }
+
+    fn measured<M: Members>(&self, members: &M) -> Result<Option<f64>> {
+        Ok(self.place_of(members)?.and_then(|place| self.circle.reaches(place)))
+    }
+
+    /// The nearest entries, and then their rows.
+    async fn measured_first(
+        &self,
+        session: &mut Session<'_>,
+        entries: Vec<Keyed>,
+    ) -> Result<Vec<Record>> {
+        let mut found = Vec::new();
+        for entry in entries {
+            let members =
+                EntryMembers { collection: self.collection, index: self.index, entry: &entry };
+            // Another's are left out before the nearest are counted.
+            if let Some(distance) = self.measured(&members)?
+                && self.finder.is_own(&members)?
+            {
+                let key = entries::owner(self.collection, self.index, &entry)?;
+                found.push(Found { distance, key, what: entry });
+            }
+        }
+        nearest(&mut found, self.limit);
+        let found: Vec<Keyed> = found.into_iter().map(|found| found.what).collect();
+        if self.covered {
+            let records = self.finder.find(session, found).await?;
+            return Ok(records.into_iter().flatten().collect());
+        }
+        self.fetched_first(session, found).await
+    }
+
+    /// The rows of all entries, and then the nearest of them.
+    async fn fetched_first(
+        &self,
+        session: &mut Session<'_>,
+        mut entries: Vec<Keyed>,
+    ) -> Result<Vec<Record>> {
+        let mut found: Vec<Found<Record>> = Vec::new();
+        let round = limits::PAGE_ROWS_MAX as usize;
+        while !entries.is_empty() {
+            let later = entries.split_off(entries.len().min(round));
+            let rows = self.finder.rows(session, self.index, &entries).await?;
+            for (entry, row) in entries.into_iter().zip(rows) {
+                let Some(row) = row else { continue };
+                let members = RowMembers::new(self.collection, &row.key, &row.row.value);
+                let Some(distance) = self.measured(&members)? else { continue };
+                let key = row.key.clone();
+                let record = match self.covered {
+                    true => self.finder.of_entry(self.index, entry)?,
+                    false => self.finder.of_row(row)?,
+                };
+                found.extend(record.map(|what| Found { distance, key, what }));
+            }
+            entries = later;
+            // What is too far for the answer need not be kept until the end.
+            nearest(&mut found, self.limit);
+        }
+        Ok(found.into_iter().map(|found| found.what).collect())
+    }
+}
+
+/// As much of a cell as may be asked for, and one more than may be there.
+fn scan(range: &Range, read: u64, most: u64) -> Scan {
+    let rows = most.saturating_sub(read).saturating_add(1).min(limits::READ_ROWS_MAX);
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    Scan { range: range.clone(), reverse: false, rows }
+}
