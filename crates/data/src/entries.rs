@@ -1,44 +1,215 @@
-//! Placeholder: index entries arrive with their own change.
+//! The entries and claims of a row: what an index holds of it, and the way back.
+//!
+//! ```text
+//! row ─when─▶ sources ─┬▶ entry   key ─▶ kept fields
+//!                      └▶ claim   key ─▶ length of the owner's key, 2 bytes │ it │ kept fields
+//! ```
+//!
+//! Entries are made from the row alone, so that whoever has a row knows its entries and never looks
+//! for them. A source without a value means no entry, a list (of `each`) one for each element.
+
+#[cfg(test)]
+mod tests;
 
 use crate::change::Entry;
 use crate::error::{Error, ErrorKind, Result};
-use crate::schema::{CollectionSchema, IndexSchema};
-use crate::store::{Key, Keyed};
+use crate::evaluate::{RecordScope, evaluate, holds};
+use crate::schema::{CollectionSchema, IndexSchema, Source};
+use crate::store::{Key, Keyed, Row};
 use crate::value::Value;
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
+use keyspace::key::{self, KeyReader, KeyType};
+use std::borrow::Cow;
 
-fn later<T>() -> Result<T> {
-    Err(Error::new(ErrorKind::Internal, "entries cannot be made yet"))
-}
+/// Bytes that say how long the owner's key in a claim is.
+const OWNER_LENGTH_BYTES: usize = 2;
 
-/// Every entry and claim of a row.
+/// Every entry and claim of a row, index by index.
 pub fn entries(
     collection: &CollectionSchema,
     segments: &[Value],
     slots: &[Value],
 ) -> Result<Vec<Entry>> {
-    let _ = (collection, segments, slots);
-    later()
+    let record = RecordScope { collection, segments, slots };
+    let mut found = Vec::new();
+    for (number, index) in collection.indexes.iter().enumerate() {
+        let keys = keys(&record, index).map_err(|error| error.with("index", index.name()))?;
+        if keys.is_empty() {
+            continue;
+        }
+        let value = content(&record, index)?;
+        found.extend(keys.into_iter().map(|key| Entry {
+            index: number,
+            key,
+            value: value.clone(),
+        }));
+    }
+    Ok(found)
 }
 
-/// What is gained and what is lost between two states of a row.
+/// What a row gains and loses between two states. Gained is also an entry whose content changed
+/// and, if the row now ends at another instant, every entry it has.
 pub fn diff(
-    before: Vec<Entry>,
+    mut before: Vec<Entry>,
     after: Vec<Entry>,
     expiry_changed: bool,
 ) -> (Vec<Entry>, Vec<Entry>) {
-    let _ = (before, expiry_changed);
-    (after, Vec::new())
+    before.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+    let mut kept = vec![false; before.len()];
+    let mut gained = Vec::new();
+    for entry in after {
+        let place = before.binary_search_by(|known| known.key.cmp(&entry.key)).ok();
+        if let Some(kept) = place.and_then(|place| kept.get_mut(place)) {
+            *kept = true;
+        }
+        let same = place.and_then(|place| before.get(place)).is_some_and(|own| *own == entry);
+        if !same || expiry_changed {
+            gained.push(entry);
+        }
+    }
+    let lost = before.into_iter().zip(kept).filter(|(_, kept)| !kept).map(|(entry, _)| entry);
+    (gained, lost.collect())
 }
 
 /// The key of the record an entry or claim belongs to.
 pub fn owner(collection: &CollectionSchema, index: &IndexSchema, keyed: &Keyed) -> Result<Key> {
-    let _ = (collection, index, keyed);
-    later()
+    if index.model.unique {
+        return split_claim(&keyed.row.value).map(|(owner, _)| owner);
+    }
+    // The bytes of a segment are the same in every key, and complemented where it sorts the other
+    // way: nothing is decoded and encoded again.
+    let bytes = keyed.key.as_ref();
+    let mut reader = KeyReader::new(bytes).map_err(corrupt)?;
+    let mut places = Vec::with_capacity(index.key.segments.len());
+    for segment in &index.key.segments {
+        let start = reader.offset();
+        reader.value(*segment).map_err(corrupt)?;
+        places.push((start..reader.offset(), segment.direction));
+    }
+    let mut owner = Vec::with_capacity(bytes.len());
+    owner.extend_from_slice(&collection.key.space.to_be_bytes());
+    for (position, segment) in index.primary.iter().zip(&collection.key.segments) {
+        let place = places.get(*position).and_then(|(place, direction)| {
+            bytes.get(place.clone()).map(|bytes| (bytes, *direction))
+        });
+        let Some((bytes, direction)) = place else { return Err(without_owner()) };
+        let mask = if direction == segment.direction { 0x00 } else { 0xff };
+        owner.extend(bytes.iter().map(|byte| byte ^ mask));
+    }
+    Ok(Key::from(owner))
 }
 
 /// A claim's content: the owner's key, and what the index keeps.
 pub fn split_claim(content: &Bytes) -> Result<(Key, Bytes)> {
-    let _ = content;
-    later()
+    let Some((length, rest)) = content.split_first_chunk::<OWNER_LENGTH_BYTES>() else {
+        return Err(without_owner());
+    };
+    let length = usize::from(u16::from_be_bytes(*length));
+    if length > rest.len() {
+        return Err(without_owner());
+    }
+    let end = OWNER_LENGTH_BYTES + length;
+    Ok((Key::new(content.slice(OWNER_LENGTH_BYTES..end)), content.slice(end..)))
+}
+
+/// What an entry or claim keeps: a record of the fields in `keep`.
+pub fn kept(index: &IndexSchema, row: &Row) -> Result<Bytes> {
+    match index.model.unique {
+        true => split_claim(&row.value).map(|(_, kept)| kept),
+        false => Ok(row.value.clone()),
+    }
+}
+
+/// The keys of a record in one index.
+fn keys(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Vec<Key>> {
+    if let Some(when) = &index.model.when
+        && !holds(when, record)?
+    {
+        return Ok(Vec::new());
+    }
+    let mut values: Vec<Cow<'_, Value>> = Vec::with_capacity(index.sources.len());
+    let mut plural = None;
+    for (position, source) in index.sources.iter().enumerate() {
+        let value = match source {
+            Source::Segment(segment) => Cow::Borrowed(member(record.segments.get(*segment))?),
+            Source::Slot(slot) => Cow::Borrowed(member(record.slots.get(*slot))?),
+            Source::Computed(expression) => match evaluate(expression, record, None)? {
+                Value::List(elements) => {
+                    plural = Some((position, elements));
+                    Cow::Owned(Value::Bool(false))
+                }
+                value => Cow::Owned(value),
+            },
+        };
+        if value.is_null() {
+            return Ok(Vec::new());
+        }
+        values.push(value);
+    }
+    let Some((position, elements)) = plural else {
+        return key(index, &mut values).map(|key| vec![key]);
+    };
+    let mut keys = Vec::with_capacity(elements.len());
+    for element in elements {
+        if let Some(value) = values.get_mut(position) {
+            *value = Cow::Owned(element);
+        }
+        keys.push(key(index, &mut values)?);
+    }
+    Ok(keys)
+}
+
+/// The key of these values, which have the types of their segments.
+fn key(index: &IndexSchema, values: &mut [Cow<'_, Value>]) -> Result<Key> {
+    let shape = &index.key;
+    for (number, (value, segment)) in values.iter_mut().zip(&shape.segments).enumerate() {
+        // A cell inside another function is a number.
+        if let (Value::Cell(cell), KeyType::U64) = (value.as_ref(), segment.kind) {
+            *value = Cow::Owned(Value::U64(*cell));
+        }
+        if number < shape.group && value.as_text() == Some("") {
+            let name = shape.names.get(number).map_or("", String::as_str);
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "a text before the bar of an index is empty: leave such rows out with `when`",
+            )
+            .with("segment", name));
+        }
+    }
+    shape.encode(values.iter().map(AsRef::as_ref))
+}
+
+/// The content of an entry or a claim.
+fn content(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Bytes> {
+    let kept = match index.keep_slots.as_slice() {
+        [] => Bytes::new(),
+        slots => {
+            let values = slots.iter().map(|slot| member(record.slots.get(*slot)).cloned());
+            index.keep.encode(&values.collect::<Result<Vec<Value>>>()?)?
+        }
+    };
+    if !index.model.unique {
+        return Ok(kept);
+    }
+    let owner = record.collection.key.encode(record.segments)?;
+    let length = u16::try_from(owner.bytes().len())
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "a key is too long for a claim"))?;
+    let mut claim = BytesMut::with_capacity(OWNER_LENGTH_BYTES + owner.bytes().len() + kept.len());
+    claim.put_u16(length);
+    claim.extend_from_slice(owner.as_ref());
+    claim.extend_from_slice(&kept);
+    Ok(claim.freeze())
+}
+
+fn member(found: Option<&Value>) -> Result<&Value> {
+    found.ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
+}
+
+#[cold]
+fn without_owner() -> Error {
+    Error::new(ErrorKind::Corrupt, "an entry does not say whose it is")
+}
+
+fn corrupt(error: key::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error)
 }

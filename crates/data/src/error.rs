@@ -189,6 +189,13 @@ impl StdError for Error {
 
 impl From<keyspace::key::Error> for Error {
     fn from(error: keyspace::key::Error) -> Self {
-        Error::new(ErrorKind::Argument, "a key cannot be made of these values").caused_by(error)
+        let problem = match error.kind() {
+            keyspace::key::ErrorKind::KeyTooLong => {
+                Error::new(ErrorKind::TooLarge, "a key is longer than keys may be")
+                    .with("bytes_max", keyspace::key::KEY_BYTES_MAX)
+            }
+            _ => Error::new(ErrorKind::Argument, "a key cannot be made of these values"),
+        };
+        problem.caused_by(error)
     }
 }

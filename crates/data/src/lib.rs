@@ -24,6 +24,8 @@ pub mod request;
 pub mod schema;
 pub mod session;
 pub mod store;
+#[cfg(feature = "suite")]
+pub mod suite;
 pub mod value;
 
 pub use caller::Caller;

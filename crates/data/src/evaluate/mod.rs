@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The checker has typed every expression; what cannot happen after it is an `Internal` error here
-//! and never a guess. Nothing reads a store, and nothing but the scope tells the time or the caller.
+//! and never a guess. Nothing reads a store; the time and the caller come from the scope alone.
 
 mod compare;
 mod convert;

@@ -5,7 +5,7 @@
 //!                       ├─ Refuse             unavailable, the store was not asked
 //!                       ├─ Wait(n)            others run first
 //!                       ├─ Lose               the store did it, nobody learns it
-//!                       └─ Late(n)            nobody learns it, and the store does it n calls later
+//!                       └─ Late(n)            nobody learns it, the store does it n calls later
 //! ```
 //!
 //! Everything follows from what [`Faults`] answers: the same answers give the same run.
@@ -149,6 +149,10 @@ impl Store for FaultyStore {
                 Ok(Outcome::Indeterminate { id: batch.id })
             }
         }
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        self.store.walk(scan).await
     }
 
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {

@@ -119,8 +119,11 @@ impl Shared {
 
     fn ensure(&self, keyspace: &Arc<Keyspace>, kind: StoreKind) -> Result<Arc<Schema>> {
         let mut rows = self.write()?;
-        let schema = Schema::new(keyspace.clone(), kind, Catalogue::fresh(keyspace))?;
-        let schema = Arc::new(schema);
+        let is_empty = |space| rows.has_none(space);
+        let catalogue = Catalogue::open(rows.catalogue.as_deref(), keyspace, &is_empty)?;
+        let stored = catalogue.to_bytes();
+        let schema = Arc::new(Schema::new(keyspace.clone(), kind, catalogue)?);
+        rows.catalogue = Some(stored);
         rows.schema = Some(schema.clone());
         Ok(schema)
     }

@@ -1,4 +1,4 @@
-//! Which batches were committed: remembered for [`OUTCOME_KEPT`] at least, by the batches' own time.
+//! Which batches were committed: remembered for [`OUTCOME_KEPT`] at least, by the batches' time.
 //!
 //! Two halves instead of a queue: when the young half is old enough, the old one is let go whole.
 

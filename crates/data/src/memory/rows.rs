@@ -31,6 +31,8 @@ pub(super) struct Rows {
     /// When each row that ends may go.
     endings: BTreeSet<(Milliseconds, Key)>,
     log: Log,
+    /// The catalogue as it is kept.
+    pub(super) catalogue: Option<Vec<u8>>,
     /// What the store was made ready for.
     pub(super) schema: Option<Arc<Schema>>,
 }
@@ -42,8 +44,17 @@ impl Rows {
             outcomes: Outcomes::default(),
             endings: BTreeSet::new(),
             log: Log::new(log_rows),
+            catalogue: None,
             schema: None,
         }
+    }
+
+    /// Whether the space with this number has no rows.
+    pub(super) fn has_none(&self, space: u16) -> bool {
+        let start = space.to_be_bytes();
+        let next =
+            self.rows.range::<[u8], _>((Bound::Included(start.as_slice()), Bound::Unbounded));
+        next.take(1).all(|(key, _)| key.space() != space)
     }
 
     pub(super) fn get(&self, keys: &[Key]) -> Vec<Option<Row>> {

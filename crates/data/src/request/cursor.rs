@@ -45,6 +45,7 @@ pub struct CursorKey {
 struct Seal {
     cipher: XChaCha20Poly1305,
     id: u8,
+    ids: [u8; 32],
 }
 
 /// Where a list goes on, in its own direction.
@@ -73,6 +74,11 @@ impl CursorKey {
     pub fn after(mut self, previous: [u8; 32]) -> Self {
         self.previous = Some(Seal::new(previous));
         self
+    }
+
+    /// A key of the same secrecy, for the ids that a call makes.
+    pub(super) fn ids_key(&self) -> &[u8; 32] {
+        &self.current.ids
     }
 
     /// A cursor for whoever is bound.
@@ -154,7 +160,7 @@ impl Seal {
         // A byte that tells keys apart and says nothing about them: of a tag over nothing.
         let id = cipher.encrypt(&XNonce::default(), [].as_slice()).ok();
         let id = id.and_then(|tag| tag.first().copied()).unwrap_or_default();
-        Seal { cipher, id }
+        Seal { cipher, id, ids: blake3::derive_key("keyway 2026 ids of a call", &bytes) }
     }
 }
 

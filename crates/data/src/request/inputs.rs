@@ -63,6 +63,7 @@ fn named(id: &str, of: &Type, what: &'static str) -> Result<Value> {
 }
 
 /// The inputs of a pattern that is called by itself.
+#[derive(Clone, Copy)]
 pub struct CallInputs<'a> {
     prepared: &'a Prepared,
     given: &'a [Given],

@@ -29,6 +29,7 @@ pub use prepare::Prepared;
 
 use crate::clock::{Clock, Random};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::session::Session;
 use crate::store::Store;
@@ -74,6 +75,7 @@ pub struct Runtime {
     patterns: Vec<Arc<Prepared>>,
     by_name: HashMap<String, usize>,
     ids: crate::ids::Ids,
+    shared: Shared,
     options: Options,
 }
 
@@ -92,7 +94,8 @@ impl Runtime {
             patterns.push(Arc::new(Prepared::new(&schema, plan)?));
         }
         let ids = crate::ids::Ids::new(options.random.clone());
-        Ok(Runtime { store, schema, patterns, by_name, ids, options })
+        let shared = Shared::new(options.clock.clone());
+        Ok(Runtime { store, schema, patterns, by_name, ids, shared, options })
     }
 
     /// The store.
@@ -120,6 +123,11 @@ impl Runtime {
         &self.ids
     }
 
+    /// What its calls share: orphans for the cleaner among it.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Every pattern, in the order of the file.
     pub fn patterns(&self) -> &[Arc<Prepared>] {
         &self.patterns
@@ -137,7 +145,8 @@ impl Runtime {
     pub async fn call(&self, call: Call<'_>) -> Result<Reply> {
         let now = self.options.clock.now();
         let deadline = now.saturating_add(self.options.call_milliseconds_max);
-        let mut session = Session::new(self.store.as_ref(), &self.schema, now, deadline);
+        let mut session =
+            Session::new(self.store.as_ref(), &self.schema, now, deadline).sharing(&self.shared);
         let answer = self.answer(&mut session, &call).await;
         let answer = answer.map_err(|error| error.during(call.pattern.pattern.verb.name()))?;
         if let (true, Some(bounds)) = (self.options.check_bounds, call.pattern.bounds()) {

@@ -116,6 +116,10 @@ impl KeyShape {
                 Value::Text(text) if segment.kind == KeyType::Text => {
                     writer.text(text, segment.direction)
                 }
+                // Whoever gives a cell gives its number.
+                Value::U64(cell) if segment.kind == KeyType::Cell => {
+                    writer.value(*segment, &key::Value::Cell(*cell))
+                }
                 other => match other.as_segment() {
                     Some(value) => writer.value(*segment, &value),
                     None => {

@@ -38,6 +38,11 @@ impl CommitId {
         CommitId(bytes)
     }
 
+    /// An id that a store has kept as its bytes, unchanged.
+    pub fn from_stored(bytes: [u8; 16]) -> Self {
+        CommitId(bytes)
+    }
+
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0

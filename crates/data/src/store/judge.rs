@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A whole-store atomic store calls this while no other commit can run, then applies the effects.
-//! It reads only rows that are checked or added to: a put or delete without a check costs no look-up.
+//! It reads only rows that are checked or added to: a put without a check costs no look-up.
 //! A batch must have passed [`Batch::check_limits`]. Nothing is written here.
 
 use super::{Batch, Conflict, Expect, Found, Key, Row, Total, Where, WindowRule, Write};

@@ -6,6 +6,7 @@
 //!
 //! A value is made with its type at hand; it is never guessed from how something looks.
 
+mod from;
 pub(crate) mod json;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -12,6 +12,7 @@ use super::Rules;
 use super::fence::fence;
 use super::ids::is_about;
 use super::send::commit_known;
+use crate::clock::Milliseconds;
 use crate::entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::session::Session;
@@ -64,13 +65,14 @@ pub(super) async fn claim(
         Some(before) => Some(Expect::Physical(Some(before))),
         None => Some(Expect::Absent),
     };
+    let mut write = wanted.write.clone();
     for _ in 0..CLAIM_TRIES {
-        let key = wanted.write.key().clone();
+        let key = write.key().clone();
         let batch = Batch {
             id: wanted.attempt,
             now: session.now,
             checks: expect.map(|expect| Check { key, expect }).into_iter().collect(),
-            writes: vec![wanted.write.clone()],
+            writes: vec![write.clone()],
             deadline: session.deadline,
         };
         let found = match commit_known(session, &batch).await? {
@@ -91,6 +93,10 @@ pub(super) async fn claim(
                 Look::Free(attempt) => {
                     rules.compares_claims.then_some(Expect::Physical(Some(attempt)))
                 }
+                Look::Own(attempt, ends) => {
+                    extend(&mut write, ends);
+                    Some(Expect::Physical(Some(attempt)))
+                }
                 Look::Not(claimed) => return Ok(claimed),
             },
             _ => Some(Expect::Absent),
@@ -105,6 +111,8 @@ enum Look {
     Absent,
     /// Its attempt can never commit.
     Free(CommitId),
+    /// Another attempt of the row that holds it has written it, to end then.
+    Own(CommitId, Option<Milliseconds>),
     /// It cannot be had now.
     Not(Claimed),
 }
@@ -118,8 +126,7 @@ async fn look(session: &mut Session<'_>, wanted: &Wanted<'_>, rules: Rules) -> R
     };
     let (owner, _) = entries::split_claim(&claim.value)?;
     if owner == *wanted.owner && wanted.before.is_some() {
-        // The row holds the value, so whatever attempt of its own wrote the claim last.
-        return Ok(Look::Free(attempt));
+        return Ok(Look::Own(attempt, claim.expires));
     }
     let row = session.get(std::slice::from_ref(&owner)).await?.pop().flatten();
     let holds = row.as_ref().is_some_and(|row| holds(row, key));
@@ -140,6 +147,13 @@ async fn look(session: &mut Session<'_>, wanted: &Wanted<'_>, rules: Rules) -> R
     fence(session, wanted.attempt, &owner, row.as_ref()).await?;
     session.claim_waits = 0;
     Ok(Look::Not(Claimed::Contended))
+}
+
+/// Lets a claim end no sooner than then: the attempt that wrote it last may have committed.
+fn extend(write: &mut Write, ends: Option<Milliseconds>) {
+    if let Write::Put { expires, .. } = write {
+        *expires = expires.zip(ends).map(|(one, other)| one.max(other));
+    }
 }
 
 /// Waits for a claim in flight, a little longer each time, and never as long as another caller.

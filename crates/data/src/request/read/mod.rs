@@ -16,7 +16,10 @@ mod range;
 mod rows;
 mod walk;
 
+pub(super) use super::cursor::Mark;
+pub(super) use range::{Reach, intersection, model_key, within};
 pub(super) use rows::RowMembers;
+pub(super) use walk::{Budget, Next, Walk};
 
 use super::{Answer, Call, Runtime};
 use crate::error::Result;

@@ -20,7 +20,7 @@ use keyspace::model::{self, Segment};
 
 /// Where a list reads.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(in crate::request) struct Reach {
     /// The key up to what the call fixes.
     pub front: Vec<u8>,
     /// How many segments that is.
@@ -95,7 +95,7 @@ impl Reach {
 }
 
 /// The keys of a front; of a whole key, that key alone.
-fn within(shape: &KeyShape, front: &[u8], fixed: usize) -> Range {
+pub(in crate::request) fn within(shape: &KeyShape, front: &[u8], fixed: usize) -> Range {
     if fixed < shape.segments.len() || shape.attempt {
         return shape.children(front);
     }
@@ -105,7 +105,7 @@ fn within(shape: &KeyShape, front: &[u8], fixed: usize) -> Range {
 }
 
 /// What two ranges share.
-pub(super) fn intersection(one: &Range, other: &Range) -> Range {
+pub(in crate::request) fn intersection(one: &Range, other: &Range) -> Range {
     Range {
         start: one.start.clone().max(other.start.clone()),
         end: one.end.clone().min(other.end.clone()),
@@ -113,7 +113,7 @@ pub(super) fn intersection(one: &Range, other: &Range) -> Range {
 }
 
 /// The key a pattern goes by, as the file says it.
-pub(super) fn model_key(prepared: &Prepared) -> Result<&model::Key> {
+pub(in crate::request) fn model_key(prepared: &Prepared) -> Result<&model::Key> {
     let missing = || Error::new(ErrorKind::Internal, "a pattern has no key");
     prepared.pattern.key().ok_or_else(missing)
 }

@@ -185,10 +185,7 @@ impl Members for EntryMembers<'_> {
     fn member(&self, name: &str) -> Result<Value> {
         let slot = self.collection.slot(name);
         if let Some(kept) = self.index.keep_slots.iter().position(|kept| Some(*kept) == slot) {
-            let content = match self.index.model.unique {
-                true => entries::split_claim(&self.entry.row.value)?.1,
-                false => self.entry.row.value.clone(),
-            };
+            let content = entries::kept(self.index, &self.entry.row)?;
             return self.index.keep.read(&content, kept);
         }
         let source = match (slot, self.collection.segment(name)) {

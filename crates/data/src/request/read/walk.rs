@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 /// What a walk may still read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(in crate::request) struct Budget {
     /// Scans.
     pub scans: u64,
     /// Rows.
@@ -29,7 +29,7 @@ pub(super) struct Budget {
 
 /// A walk over a range.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(in crate::request) struct Walk {
     reverse: bool,
     budget: Budget,
     /// What is still to be read of the range, or of the slice walked in.
@@ -54,7 +54,7 @@ struct Stretch {
 
 /// What comes next.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(in crate::request) enum Next {
     /// A live row. It counts as read only after [`Walk::pass`].
     Row(Keyed),
     /// There is no more.

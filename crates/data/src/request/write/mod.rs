@@ -1,12 +1,38 @@
 //! Changes: one row, many rows of a group, the first row that fits, or several in one batch.
+//!
+//! ```text
+//! call ─▶ script of steps ─▶ gather: locate, read, judge, change ─▶ write set ─▶ commit ─▶ answers
+//!              └ one step, or those of an `atomic`  └ insert put update delete add: one file each
+//! ```
+//!
+//! What is read first is decided as the planner counts it, and nowhere else. What was read and judged
+//! is held in the commit by its version; if it moved, all is done again. Nothing here knows whether
+//! a commit reaches a store or a group.
+
+mod add;
+mod answers;
+mod attempt;
+mod claim;
+mod defaults;
+mod delete;
+mod ends;
+mod gather;
+mod ids;
+mod inputs;
+mod insert;
+mod owner;
+mod part;
+mod put;
+mod row;
+mod rows;
+mod script;
+mod steps;
+mod take;
+mod update;
 
 use super::{Answer, Call, Runtime};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::session::Session;
-
-fn later() -> Result<Answer> {
-    Err(Error::new(ErrorKind::Internal, "changes cannot be made yet"))
-}
 
 /// `insert`, `put`, `update`, `delete`, `add`; with `many`, of several rows of one group.
 pub async fn change(
@@ -14,14 +40,12 @@ pub async fn change(
     session: &mut Session<'_>,
     call: &Call<'_>,
 ) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+    attempt::attempts(runtime, session, call).await
 }
 
 /// The first row that fits, changed and returned.
 pub async fn take(runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+    take::take(runtime, session, call).await
 }
 
 /// Several changes in one batch.
@@ -30,6 +54,5 @@ pub async fn atomic(
     session: &mut Session<'_>,
     call: &Call<'_>,
 ) -> Result<Answer> {
-    let _ = (runtime, session, call);
-    later()
+    attempt::attempts(runtime, session, call).await
 }

@@ -1,1 +1,14 @@
-//! Tests of the protocol over group-atomic stores.
+//! Tests of the protocol over group-atomic stores: its parts, its costs, and all of it at once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice
+)]
+
+mod parts;
+mod simulation;
+mod wire;
+mod world;

@@ -1,0 +1,289 @@
+//! What the simulation knows: its rows, what callers were told, and what must hold at every step.
+
+use super::wire::Wire;
+use crate::change::{After, Entry, RowChange, WriteSet};
+use crate::clock::{Clock, ManualClock, Milliseconds, SeededRandom};
+use crate::entries;
+use crate::error::ErrorKind;
+use crate::memory::PartitionedMemory;
+use crate::protocol::tier1::clean::clean_by;
+use crate::protocol::tier1::readers::{belongs, stored_entry_key};
+use crate::protocol::tier1::{Rules, commit_by};
+use crate::protocol::{Obstacle, Shared, Verdict};
+use crate::schema::{CollectionSchema, Schema};
+use crate::session::Session;
+use crate::store::{CommitId, Expect, Key, Keyed, Range, Row, Scan, Store};
+use crate::value::Value;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use std::sync::{Arc, Mutex};
+
+/// Longer than an attempt may be under way.
+pub(super) const LONG: Milliseconds = 11 * 60 * 1_000;
+/// How long rows live that end, at most.
+const LIFE: u64 = 30;
+
+/// What a caller was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Done,
+    NotDone,
+}
+
+/// A simulated store with its callers' knowledge.
+pub(super) struct World {
+    pub wire: Wire,
+    pub schema: Arc<Schema>,
+    pub people: Arc<CollectionSchema>,
+    pub chance: SeededRandom,
+    pub clock: ManualClock,
+    pub shared: Shared,
+    pub rules: Rules,
+    told: Mutex<Vec<(Key, CommitId, Told)>>,
+}
+
+/// A change of one person.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    person: u64,
+    /// Color and email; nothing where the person is removed.
+    to: Option<(u64, u64)>,
+    ends: bool,
+    /// Whether the row is read before.
+    looks: bool,
+}
+
+impl World {
+    pub fn new(seed: u64, rules: Rules) -> Self {
+        let chance = SeededRandom::new(seed);
+        let store = match chance.number() % 2 {
+            0 => PartitionedMemory::new(),
+            _ => PartitionedMemory::forgetting(),
+        };
+        let wire = Wire::new(store);
+        let schema = wire.ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
+        let people = schema.collection("people").unwrap().clone();
+        let clock = ManualClock::at(1_700_000_000_000);
+        let shared = Shared::new(Arc::new(clock.clone()));
+        let told = Mutex::default();
+        World { wire, schema, people, chance, clock, shared, rules, told }
+    }
+
+    fn below(&self, limit: u64) -> u64 {
+        self.chance.number() % limit
+    }
+
+    fn session(&self, later: Milliseconds) -> Session<'_> {
+        let now = self.clock.now() + later;
+        Session::new(&self.wire, &self.schema, now, now + 3_000).sharing(&self.shared)
+    }
+
+    fn wish(&self) -> Wish {
+        let removed = self.below(4) == 0;
+        Wish {
+            person: self.below(3),
+            to: (!removed).then(|| (self.below(2), self.below(3))),
+            ends: self.below(4) == 0,
+            looks: self.below(4) != 0,
+        }
+    }
+
+    /// One caller: some changes, one after the other.
+    pub async fn caller(&self, changes: u64) {
+        for _ in 0..changes {
+            let mut wishes = vec![self.wish()];
+            if self.below(6) == 0 {
+                let other = Wish { person: (wishes[0].person + 1) % 3, ..self.wish() };
+                wishes.push(other);
+            }
+            self.change(&wishes).await;
+        }
+    }
+
+    async fn change(&self, wishes: &[Wish]) {
+        let mut session = self.session(0);
+        for _ in 0..5 {
+            session.now = self.clock.now();
+            let Some(set) = self.set(&mut session, wishes).await else { return };
+            self.wire.note(|| format!("set {} {wishes:?}", set.id));
+            let verdict = commit_by(&mut session, &set, self.rules).await;
+            self.wire.note(|| format!("verdict {} {verdict:?}", set.id));
+            match verdict {
+                Ok(Verdict::Committed { id, .. }) => {
+                    assert_eq!(id, set.id);
+                    return self.tell(&set, Told::Done);
+                }
+                Ok(Verdict::Obstacle(obstacle)) => {
+                    self.tell(&set, Told::NotDone);
+                    if matches!(obstacle, Obstacle::Taken { .. }) {
+                        return;
+                    }
+                }
+                Ok(Verdict::Indeterminate { .. }) => return,
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    self.tell(&set, Told::NotDone);
+                }
+                Err(error) if error.kind() == ErrorKind::Unsupported => return,
+                Err(error) => panic!("{error}: {error:?}"),
+            }
+        }
+    }
+
+    fn tell(&self, set: &WriteSet, told: Told) {
+        let mut all = self.told.lock().unwrap();
+        for change in &set.changes {
+            // Where nothing was, nothing is written.
+            let nothing = change.after.is_none() && change.before.is_none();
+            if told == Told::NotDone || !nothing {
+                all.push((change.key.clone(), set.id, told));
+            }
+        }
+    }
+
+    /// What a verb would make of the wishes; nothing if there is nothing to do.
+    async fn set(&self, session: &mut Session<'_>, wishes: &[Wish]) -> Option<WriteSet> {
+        let (now, deadline) = (session.now, session.deadline);
+        let id = CommitId::new(now, &self.chance);
+        let mut changes = Vec::new();
+        for wish in wishes {
+            let segments = [Value::Text("r".into()), Value::Text(wish.person.to_string())];
+            let key = self.people.key.encode(&segments).unwrap();
+            // A removal must know what it removes.
+            let looks = wish.looks || wish.to.is_none();
+            let before = match looks {
+                true => session.get(std::slice::from_ref(&key)).await.ok()?.pop().flatten(),
+                false => None,
+            };
+            let live = before.as_ref().filter(|row| row.is_live(now));
+            if wish.to.is_none() && live.is_none() {
+                continue;
+            }
+            let after = wish.to.map(|to| After {
+                value: self.people.encode(&slots(to)).unwrap(),
+                expires: wish.ends.then(|| now + 1 + self.below(LIFE) as i64),
+            });
+            let old = live.map_or_else(Vec::new, |row| self.entries(&key, &row.value));
+            let new = after.as_ref().map_or_else(Vec::new, |row| self.entries(&key, &row.value));
+            let ends = after.as_ref().and_then(|after| after.expires);
+            let moved = live.is_none_or(|row| row.expires != ends);
+            let (gained, lost) = entries::diff(old, new, moved);
+            let expect = match (looks, live) {
+                (false, _) => None,
+                (true, Some(row)) => row.version.map(Expect::Version),
+                (true, None) => Some(Expect::Absent),
+            };
+            let collection = self.people.clone();
+            changes.push(RowChange { collection, key, expect, before, after, gained, lost });
+        }
+        let (checks, adds) = (Vec::new(), Vec::new());
+        (!changes.is_empty()).then_some(WriteSet { id, now, deadline, checks, changes, adds })
+    }
+
+    fn entries(&self, key: &Key, value: &Bytes) -> Vec<Entry> {
+        let segments = self.people.key.decode(key).unwrap();
+        entries::entries(&self.people, &segments, &self.people.decode(value).unwrap()).unwrap()
+    }
+
+    /// The cleaner: now and then it looks at everything there is.
+    pub async fn cleaner(&self, rounds: u64) {
+        for _ in 0..rounds {
+            let keys: Vec<Key> = self.all_entries().into_iter().map(|keyed| keyed.key).collect();
+            let later = if self.below(3) == 0 { 0 } else { LONG };
+            let mut session = self.session(later);
+            // What goes wrong is left for the next round.
+            let cleaned = clean_by(&mut session, &keys, self.rules).await;
+            self.wire.note(|| format!("cleaned {cleaned:?}"));
+        }
+    }
+
+    fn all(&self, space: u16) -> Vec<Keyed> {
+        let next = space + 1;
+        let bound = |space: u16| Bytes::copy_from_slice(&space.to_be_bytes());
+        let range = Range { start: bound(space), end: bound(next) };
+        let scan = Scan { range, reverse: false, rows: 1_000 };
+        self.wire.store.walk(&scan).now_or_never().unwrap().unwrap().rows
+    }
+
+    pub fn all_entries(&self) -> Vec<Keyed> {
+        self.people.indexes.iter().flat_map(|index| self.all(index.key.space)).collect()
+    }
+
+    fn get(&self, key: &Key) -> Option<Row> {
+        let rows = self.wire.store.get(std::slice::from_ref(key));
+        rows.now_or_never().unwrap().unwrap().pop().flatten()
+    }
+
+    /// What must hold at every instant: no entry is missing, every unique value is claimed by the
+    /// row that holds it, and so held once.
+    pub fn check(&self) -> Result<(), String> {
+        let now = self.clock.now();
+        let mut emails = Vec::new();
+        for keyed in self.all(self.people.key.space) {
+            if !keyed.row.is_live(now) {
+                continue;
+            }
+            for entry in self.entries(&keyed.key, &keyed.row.value) {
+                let stored = stored_entry_key(&self.people, &entry, &keyed.row);
+                let Some(row) = stored.as_ref().and_then(|key| self.get(key)) else {
+                    return Err(format!("missing: {:?} of {keyed:?}", entry.key));
+                };
+                if row.expires.unwrap_or(i64::MAX) < keyed.row.expires.unwrap_or(i64::MAX) {
+                    return Err(format!("ends before its row: {:?}", entry.key));
+                }
+                if !self.people.indexes[entry.index].model.unique {
+                    if row.value != entry.value || row.expires != keyed.row.expires {
+                        return Err(format!("different: {:?}", entry.key));
+                    }
+                    continue;
+                }
+                if emails.contains(&entry.key) {
+                    return Err(format!("held twice: {:?}", entry.key));
+                }
+                emails.push(entry.key.clone());
+                if entries::split_claim(&row.value).unwrap().0 != keyed.key {
+                    return Err(format!("claimed by another: {:?}", entry.key));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What must hold when nothing is under way: nothing is left behind, what was acknowledged is
+    /// there, and what was refused is not.
+    pub fn check_end(&self) -> Result<(), String> {
+        self.check()?;
+        for entry in self.all_entries() {
+            let (_, index) = match self.schema.space(entry.key.space()).unwrap() {
+                crate::schema::Space::Entries(of, number) => (of, &of.indexes[*number]),
+                other => panic!("{other:?}"),
+            };
+            let owner = entries::owner(&self.people, index, &entry).unwrap();
+            let row = self.get(&owner);
+            let held = row.as_ref().is_some_and(|row| belongs(index, &entry, row).unwrap());
+            if !held {
+                return Err(format!("left behind: {entry:?} of {row:?}"));
+            }
+        }
+        let versions = self.wire.versions();
+        for (key, id, told) in self.told.lock().unwrap().iter() {
+            let there = versions.get(key).is_some_and(|versions| versions.contains(id));
+            if there != (*told == Told::Done) {
+                return Err(format!("a caller was told {told:?} of {id} of {key:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cleans until nothing is left to clean, with a wire that works.
+    pub async fn clean_up(&self) {
+        for _ in 0..8 {
+            let keys: Vec<Key> = self.all_entries().into_iter().map(|keyed| keyed.key).collect();
+            let mut session = self.session(LONG);
+            clean_by(&mut session, &keys, self.rules).await.unwrap();
+        }
+    }
+}
+
+fn slots((color, email): (u64, u64)) -> [Value; 2] {
+    [Value::Text(format!("color{color}")), Value::Text(format!("email{email}"))]
+}

@@ -1,0 +1,71 @@
+//! What patterns must do, as scripts: calls, and what each must be answered, on any store.
+//!
+//! ```text
+//! = an unpinned note leaves the index [P2]          a case, and the promise it is part of
+//! ann> add_note {"title": "a"} -> {"row": {"note_id": "$id"}}
+//! ann> unpin_note {"note_id": "$id"} -> !conflict   who> pattern arguments -> answer
+//! +30m                                              time passes
+//! ```
+//!
+//! Who calls is `user@tenant#role`, or `-` for nobody. An answer is compared by what is written: an
+//! object may have more members, a list may not; `"*"` is anything, `"$name"` is remembered the first
+//! time and must be the same later. `!kind` is an error of that kind.
+//!
+//! Every call is held to the bounds of its plan, and after each case every index entry must be true.
+
+mod run;
+mod script;
+
+use super::{Failure, Make, Options, Report};
+use crate::error::{Error, ErrorKind, Result};
+use keyspace::model::Keyspace;
+use std::sync::Arc;
+
+pub use script::{Script, Step};
+
+/// The keyspace the scripts call.
+pub const KEYSPACE: &str = include_str!("keyspace.toml");
+
+const SCRIPTS: [&str; 7] = [
+    include_str!("rows.cases"),
+    include_str!("indexes.cases"),
+    include_str!("lists.cases"),
+    include_str!("counters.cases"),
+    include_str!("expiry.cases"),
+    include_str!("batches.cases"),
+    include_str!("callers.cases"),
+];
+
+/// Every script.
+pub fn scripts() -> Result<Vec<Script>> {
+    let mut all = Vec::new();
+    for text in SCRIPTS {
+        all.extend(script::read(text)?);
+    }
+    Ok(all)
+}
+
+/// The scripts' keyspace.
+pub fn keyspace() -> Result<Arc<Keyspace>> {
+    let found = keyspace::read(KEYSPACE).keyspace;
+    let found = found
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "the keyspace of the scripts has problems"));
+    found.map(Arc::new)
+}
+
+/// Runs every script.
+pub async fn run(make: Make<'_>, options: &Options) -> Result<Report> {
+    let keyspace = keyspace()?;
+    let mut report = Report::default();
+    for script in scripts()? {
+        let store = make().await;
+        match run::script(&script, store, &keyspace, options).await {
+            Ok(()) => report.passed.push(script.name),
+            Err(Failure::Broken(found)) => {
+                report.failed.push((script.name, script.promise, found));
+            }
+            Err(Failure::NotOffered(reason)) => report.not_offered.push((script.name, reason)),
+        }
+    }
+    Ok(report)
+}

@@ -1,0 +1,26 @@
+//! The group-atomic store in memory keeps every promise of the suite.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+use data::memory::PartitionedMemory;
+use data::store::Store;
+use data::suite::{self, Options, block_on};
+use std::sync::Arc;
+
+#[test]
+fn the_partitioned_store_keeps_its_promises() {
+    let make = || Box::pin(async { Arc::new(PartitionedMemory::new()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::run(&make, &Options::default()));
+    assert!(report.failed.is_empty(), "{report}");
+    // The change feed.
+    assert_eq!(report.not_offered.len(), 14, "{report}");
+}
+
+#[test]
+fn patterns_run_on_the_partitioned_store() {
+    let make = || Box::pin(async { Arc::new(PartitionedMemory::new()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::patterns::run(&make, &Options::default())).expect("scripts");
+    assert!(report.failed.is_empty(), "{report}");
+    // Rows of several places in one call.
+    assert_eq!(report.not_offered.len(), 0, "{report}");
+}

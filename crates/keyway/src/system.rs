@@ -1,0 +1,32 @@
+//! The machine's time, for calls that say nothing else.
+
+use async_trait::async_trait;
+use data::clock::{Clock, Milliseconds, SystemTimeSampled};
+use std::time::Duration;
+
+/// The machine's time, which never goes back; waiting is a timer of tokio's.
+#[derive(Clone, Debug)]
+pub struct SystemClock(SystemTimeSampled);
+
+impl SystemClock {
+    /// The machine's time from now on.
+    pub fn start() -> Self {
+        SystemClock(SystemTimeSampled::start())
+    }
+}
+
+#[async_trait]
+impl Clock for SystemClock {
+    fn now(&self) -> Milliseconds {
+        self.0.now()
+    }
+
+    async fn wait(&self, milliseconds: u64) {
+        let length = Duration::from_millis(milliseconds);
+        match tokio::runtime::Handle::try_current() {
+            Ok(_) => tokio::time::sleep(length).await,
+            // Another executor: a few milliseconds of a thread, rather than a panic.
+            Err(_) => std::thread::sleep(length),
+        }
+    }
+}

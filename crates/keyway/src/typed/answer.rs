@@ -1,0 +1,216 @@
+//! Answers of the run time as Rust types.
+
+use crate::answer::{Changed, Deleted, Page, Versioned, Window};
+use data::request::{Answer, Record};
+use data::{Error, ErrorKind, Result};
+
+/// A row of an answer as a Rust type.
+pub trait Row: Sized + Send + 'static {
+    /// The row of a record.
+    fn from_record(record: Record) -> Result<Self>;
+}
+
+/// The record itself: its members are decoded when asked for.
+impl Row for Record {
+    fn from_record(record: Record) -> Result<Self> {
+        Ok(record)
+    }
+}
+
+/// An object, with the names people see.
+impl Row for serde_json::Value {
+    fn from_record(record: Record) -> Result<Self> {
+        record.to_json()
+    }
+}
+
+impl<T: Row> Row for Versioned<T> {
+    fn from_record(record: Record) -> Result<Self> {
+        let version = record.version;
+        Ok(Versioned { version, row: T::from_record(record)? })
+    }
+}
+
+/// What a call is answered, as a Rust type.
+pub trait FromAnswer: Sized {
+    /// The answer as this type.
+    fn from_answer(answer: Answer) -> Result<Self>;
+}
+
+impl FromAnswer for Answer {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        Ok(answer)
+    }
+}
+
+impl<T: Row> FromAnswer for Option<T> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Row(row) => row.map(T::from_record).transpose(),
+            _ => Err(another("a row")),
+        }
+    }
+}
+
+impl<T: Row> FromAnswer for Vec<Option<T>> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Rows(rows) => {
+                rows.into_iter().map(|row| row.map(T::from_record).transpose()).collect()
+            }
+            _ => Err(another("rows")),
+        }
+    }
+}
+
+impl<T: Row> FromAnswer for Page<T> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Page { rows, next } => {
+                let rows = rows.into_iter().map(T::from_record).collect::<Result<_>>()?;
+                Ok(Page { rows, next })
+            }
+            _ => Err(another("a page")),
+        }
+    }
+}
+
+/// The rows of a page that has no next one.
+impl<T: Row> FromAnswer for Vec<T> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        Page::from_answer(answer).map(|page| page.rows)
+    }
+}
+
+impl<T: Row> FromAnswer for Changed<T> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Changed(changed) => one_changed(changed),
+            _ => Err(another("a changed row")),
+        }
+    }
+}
+
+impl<T: Row> FromAnswer for Vec<Changed<T>> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::ChangedRows(rows) => rows.into_iter().map(one_changed).collect(),
+            _ => Err(another("changed rows")),
+        }
+    }
+}
+
+fn one_changed<T: Row>(changed: data::request::Changed) -> Result<Changed<T>> {
+    // A call with the id of an earlier one is not made again, and answers what is there now.
+    let gone = || Error::new(ErrorKind::NotFound, "the row was written before, and is gone since");
+    let row = changed.row.ok_or_else(gone)?;
+    let (version, existed) = (changed.version, changed.existed);
+    Ok(Changed { row: T::from_record(row)?, version, existed })
+}
+
+impl FromAnswer for Deleted {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Changed(_) => Ok(Deleted),
+            _ => Err(another("a removed row")),
+        }
+    }
+}
+
+impl FromAnswer for Vec<Deleted> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::ChangedRows(rows) => Ok(rows.into_iter().map(|_| Deleted).collect()),
+            _ => Err(another("removed rows")),
+        }
+    }
+}
+
+/// The total of a counter, added to or read.
+impl FromAnswer for i64 {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Total(total) => Ok(total),
+            Answer::Row(None) => Ok(0),
+            Answer::Row(Some(record)) => match record.get("value")? {
+                data::Value::I64(total) => Ok(total),
+                other => Err(super::unexpected("counter", &other)),
+            },
+            _ => Err(another("a total")),
+        }
+    }
+}
+
+impl FromAnswer for Window {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Window { allowed, remaining, resets_at } => {
+                Ok(Window { allowed, remaining, resets_at: resets_at.into() })
+            }
+            _ => Err(another("a window")),
+        }
+    }
+}
+
+/// Several counters added to in one call.
+impl FromAnswer for Vec<i64> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        all(answer)
+    }
+}
+
+/// Several windows added to in one call.
+impl FromAnswer for Vec<Window> {
+    fn from_answer(answer: Answer) -> Result<Self> {
+        all(answer)
+    }
+}
+
+fn all<T: FromAnswer>(answer: Answer) -> Result<Vec<T>> {
+    match answer {
+        Answer::Results(results) => results.into_iter().map(T::from_answer).collect(),
+        // No counter at all.
+        Answer::ChangedRows(rows) if rows.is_empty() => Ok(Vec::new()),
+        _ => Err(another("totals")),
+    }
+}
+
+/// What the steps of an `atomic` are answered, in order.
+#[derive(Debug)]
+pub struct Results(std::vec::IntoIter<Answer>);
+
+impl Results {
+    /// The results of an answer.
+    pub fn of(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Results(results) => Ok(Results(results.into_iter())),
+            _ => Err(another("results of steps")),
+        }
+    }
+
+    /// What the next step is answered.
+    pub fn take<T: FromAnswer>(&mut self) -> Result<T> {
+        T::from_answer(self.next()?)
+    }
+
+    /// What the next step is answered; nothing where the whole was done before, and what the step
+    /// did then is not known any more.
+    pub fn take_known<T: FromAnswer>(&mut self) -> Result<Option<T>> {
+        match self.next()? {
+            Answer::Row(None) => Ok(None),
+            Answer::Changed(changed) if changed.existed && changed.row.is_none() => Ok(None),
+            known => T::from_answer(known).map(Some),
+        }
+    }
+
+    fn next(&mut self) -> Result<Answer> {
+        self.0.next().ok_or_else(|| another("one more result"))
+    }
+}
+
+/// The run time answers what the verb says; anything else is a mistake of ours.
+#[cold]
+fn another(expected: &'static str) -> Error {
+    Error::new(ErrorKind::Internal, "a call was answered with something else")
+        .with("expected", expected)
+}
