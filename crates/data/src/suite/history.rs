@@ -231,3 +231,143 @@ fn circle(nodes: usize, edges: &[(usize, usize)]) -> Option<Vec<usize>> {
         node = *ways_back.get(&node)?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::clock::SeededRandom;
+
+    fn id(number: u64) -> CommitId {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().skip(8).zip(number.to_be_bytes()).for_each(|(byte, part)| *byte = part);
+        CommitId::from_bytes(bytes)
+    }
+
+    /// A transaction: number, start, end, reads (0 is nothing), writes.
+    fn did(number: u64, time: (u64, u64), reads: &[(usize, u64)], writes: &[usize]) -> Transaction {
+        let version = |number: u64| (number > 0).then(|| id(number));
+        Transaction {
+            id: id(number),
+            start: time.0,
+            end: time.1,
+            reads: reads.iter().map(|(row, of)| (*row, version(*of))).collect(),
+            writes: writes.to_vec(),
+        }
+    }
+
+    #[test]
+    fn one_after_the_other_is_an_order() {
+        let history = [
+            did(1, (1, 2), &[(0, 0)], &[0]),
+            did(2, (3, 4), &[(0, 1)], &[0]),
+            did(3, (5, 6), &[(0, 2)], &[]),
+        ];
+        assert_eq!(check(&history, &[(0, Some(id(2)))]), Ok(()));
+    }
+
+    #[test]
+    fn two_that_replace_one_version_are_a_lost_update() {
+        let history = [
+            did(1, (1, 2), &[(0, 0)], &[0]),
+            did(2, (3, 9), &[(0, 1)], &[0]),
+            did(3, (4, 8), &[(0, 1)], &[0]),
+        ];
+        let found = check(&history, &[(0, Some(id(3)))]);
+        assert_eq!(found, Err(Violation::LostUpdate(id(2), id(3))));
+    }
+
+    #[test]
+    fn checks_that_miss_each_other_are_a_circle() {
+        let history = [
+            did(1, (1, 2), &[(0, 0), (1, 0)], &[0, 1]),
+            did(2, (3, 9), &[(0, 1), (1, 1)], &[0]),
+            did(3, (4, 8), &[(0, 1), (1, 1)], &[1]),
+        ];
+        let last = [(0, Some(id(2))), (1, Some(id(3)))];
+        assert!(matches!(check(&history, &last), Err(Violation::Cycle(_))));
+    }
+
+    #[test]
+    fn an_old_version_read_after_a_new_one_was_acknowledged_is_a_circle() {
+        let history = [
+            did(1, (1, 2), &[(0, 0)], &[0]),
+            did(2, (3, 4), &[(0, 1)], &[0]),
+            did(3, (5, 6), &[(0, 1)], &[]),
+        ];
+        let found = check(&history, &[(0, Some(id(2)))]);
+        assert!(matches!(found, Err(Violation::Cycle(_))), "{found:?}");
+        // Before it was acknowledged, both are right.
+        let mut early = history.to_vec();
+        early[2].start = 3;
+        assert_eq!(check(&early, &[(0, Some(id(2)))]), Ok(()));
+    }
+
+    #[test]
+    fn a_version_nobody_wrote_is_a_dirty_read() {
+        let history = [did(1, (1, 2), &[(0, 0)], &[0]), did(2, (3, 4), &[(0, 9)], &[])];
+        let found = check(&history, &[(0, Some(id(1)))]);
+        assert_eq!(found, Err(Violation::Unwritten { reader: id(2), version: id(9) }));
+    }
+
+    #[test]
+    fn a_write_that_led_nowhere_is_lost() {
+        let history = [did(1, (1, 2), &[(0, 0)], &[0])];
+        assert_eq!(check(&history, &[(0, None)]), Err(Violation::Lost(id(1))));
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_may_have_happened() {
+        let unknown = did(2, (3, u64::MAX), &[(0, 1)], &[0]);
+        let history = [did(1, (1, 2), &[(0, 0)], &[0]), unknown];
+        assert_eq!(check(&history, &[(0, Some(id(1)))]), Ok(()));
+        assert_eq!(check(&history, &[(0, Some(id(2)))]), Ok(()));
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_but_seen_has_happened() {
+        let history = [
+            did(1, (1, u64::MAX), &[(0, 0)], &[0]),
+            did(2, (2, u64::MAX), &[(0, 1)], &[0]),
+            did(3, (5, 6), &[(0, 2)], &[]),
+            did(4, (7, 8), &[(0, 1)], &[]),
+        ];
+        let found = check(&history, &[(0, Some(id(2)))]);
+        assert!(matches!(found, Err(Violation::Cycle(_))), "{found:?}");
+    }
+
+    /// A history that happened one after the other; every `skew`th misses what others wrote.
+    fn made(count: u64, skew: u64) -> (Vec<Transaction>, Vec<(usize, Option<CommitId>)>) {
+        let random = SeededRandom::new(count);
+        let mut rows = [0; 50];
+        let mut before = rows;
+        let mut history = Vec::new();
+        for number in 1..=count {
+            let below = |below: u64| usize::try_from(random.number() % below).unwrap();
+            let (read, written) = (below(50), below(50));
+            let stale = skew > 0 && number % skew == 0;
+            let seen = if stale { before[read] } else { rows[read] };
+            let reads = match read == written {
+                true => vec![(written, rows[written])],
+                false => vec![(read, seen), (written, rows[written])],
+            };
+            let start = if stale { number / 100 * 1_000 } else { number * 10 };
+            history.push(did(number, (start, number * 10 + below(300) as u64), &reads, &[written]));
+            rows[written] = number;
+            if number % 100 == 0 {
+                before = rows;
+            }
+        }
+        let last = |(row, number): (usize, &u64)| (row, (*number > 0).then(|| id(*number)));
+        (history, rows.iter().enumerate().map(last).collect())
+    }
+
+    #[test]
+    fn long_histories_are_judged() {
+        let (sound, last) = made(50_000, 0);
+        assert_eq!(check(&sound, &last), Ok(()));
+        let (skewed, last) = made(50_000, 1_000);
+        assert!(matches!(check(&skewed, &last), Err(Violation::Cycle(_))));
+    }
+}

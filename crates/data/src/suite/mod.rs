@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A store's test is a few lines: it runs the suite, expects no failure, and says how many cases its
-//! store does not offer, so that none is left out unseen.
+//! store does not offer, so that none is left out unseen. Stores that
+//! are broken on purpose are in `sabotage/`, and the suite refuses each of them.
 //!
 //! The promises: P1 atomic and conditional, P4 reads see what was acknowledged, P5 order and paging,
 //! P6 ended is absent, P7 exact counters, P8 once an id, P9 bytes, P10 it lasts, and the limits at
@@ -20,6 +21,7 @@ pub mod history;
 pub mod model;
 pub mod oracle;
 pub mod patterns;
+pub mod sabotage;
 pub mod wait;
 
 pub use bench::{Bench, Checked, Failure};
@@ -32,7 +34,10 @@ use bench::{holds, same};
 use futures_util::future::BoxFuture;
 use keyspace::model::Keyspace;
 use std::fmt;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::task::Poll;
 
 /// The keyspace the cases use.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");
@@ -144,10 +149,14 @@ pub async fn run_cases(cases: &[Case], make: Make<'_>, options: &Options) -> Rep
 pub async fn run_case(case: &Case, make: Make<'_>, options: &Options) -> Checked {
     let store = make().await;
     let schema = store.ensure(&keyspace()?).await?;
-    let bench = Bench::new(store.clone(), schema, options, seed(case.name, options.seed));
-    let answer = (case.run)(&bench).await;
-    drop(bench);
-    answer
+    let bench = Bench::new(store, schema, options, seed(case.name, options.seed));
+    let mut running = (case.run)(&bench);
+    // A store that panics has broken its promise; the other cases are tried all the same.
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(Failure::broken("the store panicked"))))
+    })
+    .await
 }
 
 /// The seed of a case: its name and the seed of the run (FNV-1a).

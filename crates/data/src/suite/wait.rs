@@ -38,8 +38,11 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 pub fn on_threads(clients: Vec<BoxFuture<'static, ()>>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         thread::scope(|scope| {
-            for client in clients {
-                scope.spawn(move || block_on(client));
+            let run = |client| scope.spawn(move || block_on(client));
+            let threads: Vec<_> = clients.into_iter().map(run).collect();
+            for thread in threads {
+                // A client that panicked has left no answer, and is missed for that.
+                let _ = thread.join();
             }
         });
     })
