@@ -6,8 +6,11 @@
 //! ```
 //!
 //! The last key of a page may hold what the caller may not see, so it is sealed and not only
-//! signed. A cursor is judged before anything is read. Whatever is wrong with one, the answer is the
-//! same: nobody learns from it which part was wrong.
+//! signed. A cursor is judged before anything is read. Whatever is wrong with one, the answer is
+//! the same: nobody learns from it which part was wrong.
+
+#[cfg(test)]
+mod tests;
 
 use super::call::{Call, Given};
 use crate::clock::{Milliseconds, Random};
@@ -269,7 +272,3 @@ fn put_value(bytes: &mut Vec<u8>, value: &Value) {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "cursor_tests.rs"]
-mod tests;

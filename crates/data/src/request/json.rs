@@ -1,9 +1,9 @@
 //! The edge where calls come as JSON or text and answers leave as JSON.
 //!
 //! ```text
-//! {"noteId": "…", "limit": 10}  ─▶ what is given for each argument     names may still be wrong here
+//! {"noteId": "…", "limit": 10}  ─▶ what is given for each argument     names may be wrong here
 //! note_id=… limit=10            ─▶
-//! answer ─▶ {"row": …, "version": …} │ {"rows": […], "next": …} │ {"key": …, "version": …, "row": …} │ …
+//! answer ─▶ {"row": …, "version": …} │ {"rows": […], "next": …} │ {"key": …, "row": …} │ …
 //! ```
 //!
 //! Names of arguments and members are those people see; `row`, `next` and their like are words of

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! An argument of a computed segment is typed as the segment is. So `lower` and `floor` are applied
-//! to it once more; of `each` it is one element; and of `day`, `month`, `hash`, `cell` and `geohash`
-//! it is the result itself.
+//! to it once more; of `each` it is one element; and of `day`, `month`, `hash`, `cell` and
+//! `geohash` it is the result itself.
 
 use super::inputs::Inputs;
 use crate::error::{Error, ErrorKind, Result};

@@ -14,7 +14,8 @@ const GUILDS: &str = r#"
     key = "guild:{guild_id: text}:channels | {channel: text}"
     fields = { topic = "text = ''", kind = "text = ''" }
     expect = { rows_per_group = 1_000 }
-    index.channels_by_kind = { key = "kind:{guild_id}:{kind} | {channel}", expect = { rows_per_group = 1_000 } }
+    index.channels_by_kind.key = "kind:{guild_id}:{kind} | {channel}"
+    index.channels_by_kind.expect = { rows_per_group = 1_000 }
 
     [pattern.join]
     put = "members"
@@ -37,7 +38,9 @@ const GUILDS: &str = r#"
     [pattern.of_kind]
     list = "channels.channels_by_kind"
     page = 10
-    allow = { member = "members", caller = "user_id", if = "role = 'admin' and (until is null or until > now)" }
+    allow.member = "members"
+    allow.caller = "user_id"
+    allow.if = "role = 'admin' and (until is null or until > now)"
 
     [pattern.all_channels]
     list = "channels"
@@ -69,7 +72,7 @@ const GUILDS: &str = r#"
 
     [pattern.write_apart]
     atomic = [
-        { run = "edit_channel", bind = { guild_id = "$other", channel = "'a'", topic = "'x'", kind = "''" } },
+        { run = "edit_channel", bind = { guild_id = "$other", channel = "'a'", topic = "'x'" } },
     ]
     allow = "user"
 "#;
@@ -229,7 +232,9 @@ const DOCUMENTS: &str = r#"
     tenant = "org_id"
     fields = { user_id = "text", org_id = "text", title = "text", slug = "text" }
     index.docs_of_user = { key = "user:{user_id} | {doc_id}", expect = { rows_per_group = 1_000 } }
-    index.docs_of_org = { key = "org:{org_id} | {doc_id}", keep = ["title"], expect = { rows_per_group = 1_000 } }
+    index.docs_of_org.key = "org:{org_id} | {doc_id}"
+    index.docs_of_org.keep = ["title"]
+    index.docs_of_org.expect = { rows_per_group = 1_000 }
     index.doc_by_slug = { key = "slug:{slug}", unique = true, keep = ["title"] }
 
     [pattern.write]

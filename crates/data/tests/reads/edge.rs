@@ -12,7 +12,12 @@ fn camel() -> Bench {
 
         [collection.notes]
         key = "org:{org_id: text}/{day: date} | {note_id: u64}:{path: text..}"
-        fields = { created_at = "timestamp = now", due_at = "timestamp?", tags = "[text] = []", extra_data = "json?", big_number = "i64 = 0", done = "bool = false" }
+        fields.created_at = "timestamp = now"
+        fields.due_at = "timestamp?"
+        fields.tags = "[text] = []"
+        fields.extra_data = "json?"
+        fields.big_number = "i64 = 0"
+        fields.done = "bool = false"
         body = "bytes"
         expect = { rows_per_group = 100 }
 

@@ -14,16 +14,23 @@ fn places(rows_per_cell: u64) -> String {
     [collection.places]
     key = "place:{{id: u64}}"
     fields = {{ lat = "f64?", lon = "f64?", name = "text = ''" }}
-    index.by_cell = {{ key = "cell:{{area = cell(lat, lon, 9)}} | {{id}}", expect = {{ rows_per_group = {rows_per_cell} }} }}
-    index.by_hash = {{ key = "hash:{{square = geohash(lat, lon, 4)}} | {{id}}", expect = {{ rows_per_group = {rows_per_cell} }} }}
-    index.by_kept = {{ key = "kept:{{kept_cell = cell(lat, lon, 9)}} | {{id}}", keep = ["lat", "lon"], expect = {{ rows_per_group = {rows_per_cell} }} }}
+    index.by_cell.key = "cell:{{area = cell(lat, lon, 9)}} | {{id}}"
+    index.by_cell.expect = {{ rows_per_group = {rows_per_cell} }}
+    index.by_hash.key = "hash:{{square = geohash(lat, lon, 4)}} | {{id}}"
+    index.by_hash.expect = {{ rows_per_group = {rows_per_cell} }}
+    index.by_kept.key = "kept:{{kept_cell = cell(lat, lon, 9)}} | {{id}}"
+    index.by_kept.keep = ["lat", "lon"]
+    index.by_kept.expect = {{ rows_per_group = {rows_per_cell} }}
 
     [pattern]
     add = {{ put = "places", allow = "user" }}
     around = {{ near = "places.by_cell", max_radius = 30_000, page = 100 }}
     around_hash = {{ near = "places.by_hash", max_radius = 30_000, page = 100 }}
     around_kept = {{ near = "places.by_kept", max_radius = 30_000, page = 100 }}
-    around_ids = {{ near = "places.by_kept", max_radius = 30_000, page = 100, fields = ["id", "lat", "lon"] }}
+    around_ids.near = "places.by_kept"
+    around_ids.max_radius = 30_000
+    around_ids.page = 100
+    around_ids.fields = ["id", "lat", "lon"]
 "#
     )
 }
@@ -225,7 +232,8 @@ fn a_group_before_the_cell_is_given() {
         key = "shop:{id: u64}"
         fields = { kind = "text", lat = "f64", lon = "f64" }
         ttl = "1d"
-        index.shops_by_kind = { key = "kind:{kind}:{area = cell(lat, lon, 10)} | {id}", expect = { rows_per_group = 100 } }
+        index.shops_by_kind.key = "kind:{kind}:{area = cell(lat, lon, 10)} | {id}"
+        index.shops_by_kind.expect = { rows_per_group = 100 }
 
         [pattern.add]
         put = "shops"

@@ -14,7 +14,9 @@ fn rooms(time: &str) -> String {
     fields = {{ words = "text = ''", author = "text = ''" }}
     bucket = {{ by = "at", every = "1h" }}
     expect = {{ rows_per_day = 100 }}
-    index.by_author = {{ key = "author:{{author}} | {{at desc}}", bucket = {{ by = "at", every = "2h" }}, expect = {{ rows_per_day = 100 }} }}
+    index.by_author.key = "author:{{author}} | {{at desc}}"
+    index.by_author.bucket = {{ by = "at", every = "2h" }}
+    index.by_author.expect = {{ rows_per_day = 100 }}
 
     [pattern.say]
     put = "messages"
@@ -266,7 +268,9 @@ fn entries_of_plain_rows_are_the_answer_where_they_hold_it() {
         key = "event:{event_id: ulid = new}"
         fields = { kind = "text", words = "text" }
         immutable = true
-        index.by_kind = { key = "kind:{kind} | {event_id}", keep = ["words"], expect = { rows_per_group = 1_000 } }
+        index.by_kind.key = "kind:{kind} | {event_id}"
+        index.by_kind.keep = ["words"]
+        index.by_kind.expect = { rows_per_group = 1_000 }
 
         [pattern.add]
         insert = "events"
@@ -297,7 +301,9 @@ fn circles_are_exact_although_entries_lie_apart() {
         [collection.places]
         key = "place:{id: u64}"
         fields = { lat = "f64", lon = "f64" }
-        index.by_cell = { key = "cell:{area = cell(lat, lon, 10)} | {id}", keep = ["lat", "lon"], expect = { rows_per_group = 100 } }
+        index.by_cell.key = "cell:{area = cell(lat, lon, 10)} | {id}"
+        index.by_cell.keep = ["lat", "lon"]
+        index.by_cell.expect = { rows_per_group = 100 }
 
         [pattern.move]
         update = "places"

@@ -5,8 +5,8 @@
 //! range ─▶ directory: slices that are there ─▶ scan a slice ─▶ scan the next ─▶ …   cut in slices
 //! ```
 //!
-//! Rows that have ended are passed over here. A walk knows after which key, or which slice, it would
-//! have to be taken up again; it never reads a slice that the directory does not name.
+//! Rows that have ended are passed over here. A walk knows after which key, or which slice, it
+//! would have to be taken up again; it never reads a slice that the directory does not name.
 
 use super::range::{Reach, intersection};
 use crate::error::{Error, ErrorKind, Result};

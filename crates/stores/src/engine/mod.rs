@@ -1,0 +1,234 @@
+//! The engine: a store in a folder of this machine, on the log-structured engine `fjall`.
+//!
+//! ```text
+//! get, scan ──▶ read ────────────▶ published snapshot ──▶ tables
+//! commit ─────▶ writer ─▶ commit ─▶ judge ─▶ one write of rows, outcome, number ─▶ publish
+//!                                            └─ witness: up to here the disk holds everything
+//! ```
+//!
+//! One process at a time has the folder. Any batch is atomic: the engine has one journal for all
+//! its tables. What a commit survives is declared when the store is opened
+//! ([`Options::durability`]), and holds for what reads return as well.
+//!
+//! Nothing here asks the time: batches bring their own.
+
+mod catalogue;
+mod changes;
+mod commit;
+mod error;
+mod folder;
+mod journal;
+mod layout;
+mod open;
+mod outcome;
+mod read;
+mod sweep;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod witness;
+mod writer;
+
+use async_trait::async_trait;
+use changes::ChangeLog;
+use data::clock::Milliseconds;
+use data::schema::Schema;
+use data::store::{
+    Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row, Scan, Store,
+    Write, door,
+};
+use data::{Error, ErrorKind, Result};
+use error::{closed, poisoned};
+use folder::Folder;
+use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tables::{Published, Tables};
+use writer::{Answer, Writer};
+
+/// How a store is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// Bytes of the engine's files kept in memory.
+    pub cache_bytes: u64,
+    /// How long the log of changes reaches back; without it none is kept.
+    pub changes: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { durability: Durability::Power, cache_bytes: 64 << 20, changes: None }
+    }
+}
+
+/// A store in a folder.
+pub struct EngineStore {
+    path: PathBuf,
+    durability: Durability,
+    inner: RwLock<Option<Arc<Inner>>>,
+}
+
+/// An open store. The order of the fields is the order in which they are let go: the threads first,
+/// the folder last.
+struct Inner {
+    writer: Writer,
+    published: Arc<Published>,
+    changes: Option<ChangeLog>,
+    tables: Tables,
+    folder: Folder,
+}
+
+impl EngineStore {
+    /// Opens the store in this folder; makes both if there is none.
+    ///
+    /// [`ErrorKind::Locked`] if another process has it, [`ErrorKind::Mismatch`] if something else
+    /// or another version's store is there, [`ErrorKind::Corrupt`] if acknowledged commits are
+    /// missing.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<EngineStore> {
+        let path = path.as_ref().to_path_buf();
+        let inner = open::open(&path, options).map_err(|error| error.during("open"))?;
+        let inner = RwLock::new(Some(Arc::new(inner)));
+        Ok(EngineStore { path, durability: options.durability, inner })
+    }
+
+    fn inner(&self) -> Result<Arc<Inner>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.clone().ok_or_else(closed)
+    }
+
+    /// Does something between two commits.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut commit::Committer) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        // What is open is let go before waiting, so that closing waits for no caller.
+        let answer = self.inner()?.writer.run(work)?;
+        match answer {
+            Answer::Ready(result) => result,
+            Answer::Waiting(receiver) => receiver.await.map_err(|_| poisoned())?,
+        }
+    }
+
+    /// Lets go of everything: threads, files, and last the folder.
+    fn release(&self) {
+        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut inner) = inner else { return };
+        // A read on another thread holds it for microseconds; the folder is free once it is done.
+        loop {
+            match Arc::try_unwrap(inner) {
+                Ok(inner) => return drop(inner),
+                Err(shared) => inner = shared,
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+#[async_trait]
+impl Store for EngineStore {
+    fn describe(&self) -> Description {
+        Description {
+            kind: StoreKind::Engine,
+            address: format!("engine:{}", self.path.display()),
+            atomicity: Atomicity::WholeStore,
+            blind: Reach::Store,
+            durability: self.durability,
+        }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        let wanted = keyspace.clone();
+        let catalogue = self.run(move |committer| committer.catalogue(&wanted)).await?;
+        let schema = Schema::new(keyspace.clone(), StoreKind::Engine, catalogue)?;
+        self.inner()?.folder.write_format(Some(&keyspace.name.value))?;
+        Ok(Arc::new(schema))
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        let inner = self.inner()?;
+        read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let inner = self.inner()?;
+        read::scan(&inner.published.snapshot(), &inner.tables.rows, scan)
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        check_trails(batch)?;
+        let answer = self.inner()?.writer.commit(batch)?;
+        match answer {
+            Answer::Ready(outcome) => outcome,
+            // The thread broke off in the middle of a group.
+            Answer::Waiting(receiver) => {
+                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+            }
+        }
+    }
+
+    async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
+        door::check_rows(rows)?;
+        let inner = self.inner()?;
+        match &inner.changes {
+            Some(changes) => changes.after(&inner.published.snapshot(), since, rows),
+            None => Err(Error::new(
+                ErrorKind::Unsupported,
+                "this store keeps no log of its changes; open it with one",
+            )),
+        }
+    }
+
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        let mut gone = 0;
+        loop {
+            let left = rows.saturating_sub(gone);
+            let swept = self.run(move |committer| committer.sweep(now, left)).await?;
+            gone += swept.rows;
+            if gone >= rows || !swept.is_more {
+                return Ok(gone);
+            }
+        }
+    }
+
+    async fn close(&self) -> Result<()> {
+        if self.inner().is_err() {
+            return Ok(());
+        }
+        let synced = self.run(commit::Committer::sync).await;
+        self.release();
+        synced
+    }
+}
+
+impl Drop for EngineStore {
+    fn drop(&mut self) {
+        // As closing does, but whoever drops a store does not ask whether it succeeded.
+        if let Ok(inner) = self.inner() {
+            let _ = inner.writer.run(commit::Committer::sync);
+        }
+        self.release();
+    }
+}
+
+impl fmt::Debug for EngineStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("EngineStore");
+        shown.field("path", &self.path).field("durability", &self.durability).finish()
+    }
+}
+
+/// Trails belong to the protocol over group-atomic stores.
+fn check_trails(batch: &Batch) -> Result<()> {
+    let has_trail = |write: &Write| matches!(write, Write::Put { trail: Some(_), .. });
+    match batch.writes.iter().any(has_trail) {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::Unsupported, "the engine keeps no trails of rows")),
+    }
+}

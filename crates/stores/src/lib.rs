@@ -1,0 +1,10 @@
+//! The native backends of Keyway, a folder each, the same files in each.
+//!
+//! ```text
+//! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//! ```
+//!
+//! This is the only crate that links database drivers; nothing above it names one.
+
+#[cfg(feature = "engine")]
+pub mod engine;

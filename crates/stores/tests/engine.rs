@@ -1,0 +1,43 @@
+//! The engine keeps every promise of the suite, whatever a commit is declared to survive.
+
+#![cfg(feature = "engine")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::Folder;
+use data::store::{Durability, Store};
+use data::suite::{self, block_on};
+use std::sync::Arc;
+use std::time::Duration;
+use stores::engine::{EngineStore, Options};
+
+#[test]
+fn it_keeps_its_promises_with_power() {
+    run(Durability::Power);
+}
+
+#[test]
+fn it_keeps_its_promises_with_process() {
+    run(Durability::Process);
+}
+
+#[test]
+fn it_keeps_its_promises_with_none() {
+    run(Durability::None);
+}
+
+fn run(durability: Durability) {
+    let folder = Folder::new();
+    let changes = Some(Duration::from_secs(3_600));
+    let options = Options { durability, changes, ..Options::default() };
+    let store: Arc<dyn Store> = Arc::new(EngineStore::open(folder.path(), &options).unwrap());
+    let make = || {
+        let store = store.clone();
+        Box::pin(async { store }) as _
+    };
+    let report = block_on(suite::run(&make, &suite::Options::default()));
+    assert!(report.failed.is_empty(), "{report}");
+    // Trails, and what only a store of several places refuses.
+    assert_eq!(report.not_offered.len(), 17, "{report}");
+}
