@@ -98,10 +98,8 @@ impl fmt::Display for ErrorKind {
 }
 
 /// A problem.
-#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
     message: &'static str,
@@ -181,6 +179,24 @@ impl fmt::Display for Error {
     }
 }
 
+/// As people read it, with its kind and its causes: a program whose `main` returns an error shows
+/// it so.
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self} [{}", self.0.kind)?;
+        if let Some(operation) = self.0.operation {
+            write!(formatter, ", during {operation}")?;
+        }
+        formatter.write_str("]")?;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            write!(formatter, "\n  caused by: {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
@@ -197,5 +213,24 @@ impl From<keyspace::key::Error> for Error {
             _ => Error::new(ErrorKind::Argument, "a key cannot be made of these values"),
         };
         problem.caused_by(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_reads_well_where_main_returns_it() {
+        let inner = Error::new(ErrorKind::Unavailable, "the disk is full");
+        let error = Error::new(ErrorKind::Argument, "a value is too long")
+            .with("argument", "title")
+            .during("insert")
+            .caused_by(inner);
+        assert_eq!(
+            format!("{error:?}"),
+            "a value is too long (argument: title) [argument, during insert]\n  \
+             caused by: the disk is full"
+        );
     }
 }

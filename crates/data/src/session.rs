@@ -35,6 +35,8 @@ pub struct Session<'a> {
     store: &'a dyn Store,
     schema: &'a Arc<Schema>,
     shared: Option<&'a Shared>,
+    /// Whether sets may run more than once under one id: the caller chose it.
+    pub repeatable: bool,
     /// How often the call has waited for a claim in other hands.
     pub(crate) claim_waits: u32,
     /// The instant of the call: expiry is judged by it.
@@ -53,8 +55,16 @@ impl<'a> Session<'a> {
         now: Milliseconds,
         deadline: Milliseconds,
     ) -> Self {
-        let (shared, claim_waits, usage) = (None, 0, Usage::default());
-        Session { store, schema, shared, claim_waits, now, deadline, usage }
+        Session {
+            store,
+            schema,
+            shared: None,
+            repeatable: true,
+            claim_waits: 0,
+            now,
+            deadline,
+            usage: Usage::default(),
+        }
     }
 
     /// The same session with what the calls of its run time share; without, it never waits.

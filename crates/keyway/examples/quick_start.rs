@@ -2,6 +2,8 @@
 //!
 //! Give it a directory, and the notes are still there the next time.
 
+#![allow(clippy::indexing_slicing, reason = "JSON answers null for what is not there")]
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> keyway::Result<()> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "memory:".to_string());

@@ -142,7 +142,7 @@ impl Builder {
             Some(random) => random,
             None => Arc::new(SystemRandom::start()?),
         };
-        let store = wiring::open(&url, &clock).await?;
+        let store = wiring::open(&url).await?;
         let mut options = Options::new(clock, random);
         match (self.cursor_key, &url) {
             (Some(key), _) => options.cursor_key = CursorKey::new(key),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! memory:                              engine:./data?durability=process
-//! ./data            a path alone       engine:/var/lib/my%20app
+//! ./data            a path alone       engine:/opt/my%20app
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
@@ -209,13 +209,13 @@ mod tests {
             ("memory://", StoreUrl::Memory),
             ("engine:./data", engine("./data", power)),
             ("engine:data", engine("data", power)),
-            ("engine:/var/lib/x", engine("/var/lib/x", power)),
-            ("engine:///var/lib/x", engine("/var/lib/x", power)),
+            ("engine:/opt/x", engine("/opt/x", power)),
+            ("engine:///opt/x", engine("/opt/x", power)),
             ("./data", engine("./data", power)),
             ("data", engine("data", power)),
             ("C:\\data", engine("C:\\data", power)),
             ("./a:b", engine("./a:b", power)),
-            ("/var/a:b", engine("/var/a:b", power)),
+            ("/opt/a:b", engine("/opt/a:b", power)),
             ("engine:my%20data%3f", engine("my data?", power)),
             ("./data?durability=none", engine("./data", Durability::None)),
             ("engine:d?durability=process", engine("d", Durability::Process)),

@@ -1,19 +1,28 @@
 //! From a URL to a store: the one place that knows both.
 
 use crate::url::StoreUrl;
-use data::clock::Clock;
 use data::memory::MemoryStore;
 use data::store::Store;
 use data::{Error, ErrorKind, Result};
 use std::sync::Arc;
+use stores::engine::{EngineStore, Options};
 
 /// Opens the store of a URL.
-pub async fn open(url: &StoreUrl, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Store>> {
-    let _ = clock;
+pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
-        StoreUrl::Engine { .. } => {
-            Err(Error::new(ErrorKind::Unsupported, "the engine is not wired yet"))
+        StoreUrl::Engine { directory, durability } => {
+            let options = Options { durability: *durability, ..Options::default() };
+            let directory = directory.clone();
+            let store = apart(move || EngineStore::open(directory, &options)).await?;
+            Ok(Arc::new(store))
         }
     }
+}
+
+/// Does what may take a while, such as reading a journal, where it holds up no other task.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
+    let broken = |error| Error::new(ErrorKind::Internal, "opening broke off").caused_by(error);
+    runtime.spawn_blocking(work).await.map_err(broken)?
 }

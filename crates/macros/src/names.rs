@@ -83,7 +83,7 @@ pub fn capitals(name: &str) -> String {
     }
 }
 
-/// The name of one row of a collection: `notes` → `Note`, `messages_by_channel` → `MessageByChannel`.
+/// One row of a collection: `notes` → `Note`, `messages_by_channel` → `MessageByChannel`.
 pub fn row(collection: &str) -> String {
     let (what, by) = match collection.split_once("_by_") {
         Some((what, by)) => (what, format!("_by_{by}")),

@@ -18,7 +18,7 @@ use crate::change::{Entry, WriteSet};
 use crate::error::Result;
 use crate::schema::{CollectionSchema, IndexSchema};
 use crate::session::Session;
-use crate::store::{CommitId, End, Found, Key, Keyed, Row, Scan, Total, Version};
+use crate::store::{CommitId, Found, Key, Keyed, Row, Total, Version};
 use keyspace::model::Atomicity;
 use std::sync::Arc;
 
@@ -76,55 +76,12 @@ pub enum Obstacle {
     },
 }
 
-/// Entries of an index that are true.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryPage {
-    /// The entries, in the order of the scan.
-    pub entries: Vec<EntryRead>,
-    /// The last key that was read, be its entry true or not: a scan goes on behind it.
-    pub last: Option<Key>,
-    /// Why the page ends.
-    pub end: End,
-}
-
-/// An entry or a claim that is true.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryRead {
-    /// The entry.
-    pub entry: Keyed,
-    /// The key of its row.
-    pub owner: Key,
-    /// Its live row, where one had to be read to know; the entry ends with it.
-    pub row: Option<Row>,
-}
-
 /// Commits a write set. After an obstacle, the next set has an id of its own.
 pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
     match session.schema().kind().atomicity() {
         Atomicity::WholeStore => whole::commit(session, set).await,
         Atomicity::Group => tier1::commit(session, set).await,
     }
-}
-
-/// A stretch of an index. Where entries lie apart from rows with versions, only those are answered
-/// that their row holds, with the row; elsewhere the reader compares them with the row itself.
-pub async fn read_entries(
-    session: &mut Session<'_>,
-    collection: &CollectionSchema,
-    index: usize,
-    scan: &Scan,
-) -> Result<EntryPage> {
-    tier1::read_entries(session, collection, index, scan).await
-}
-
-/// The claim of a unique value, under the same rule.
-pub async fn read_claim(
-    session: &mut Session<'_>,
-    collection: &CollectionSchema,
-    index: usize,
-    key: &Key,
-) -> Result<Option<EntryRead>> {
-    tier1::read_claim(session, collection, index, key).await
 }
 
 /// Whether an entry or a claim belongs to a row that was read, live or ended; always where entries

@@ -1,9 +1,9 @@
-//! What the calls of one run time share: a clock to wait by, slices that are known to be in their
-//! directory, and entries that readers found without an owner.
+//! What the calls of one run time share: a clock to wait by, chance, slices that are known to be in
+//! their directory, and entries that readers found without an owner.
 //!
-//! All of it may be forgotten at any moment: a slice is then announced again, an entry met again.
+//! All that is collected here may be forgotten at any moment: a slice is then announced again, an entry met again.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Random};
 use crate::store::Key;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,19 +17,25 @@ const ORPHANS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub struct Shared {
     clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
     slices: Mutex<HashSet<Key>>,
     orphans: Mutex<BTreeSet<Key>>,
 }
 
 impl Shared {
     /// Nothing known yet.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Shared { clock, slices: Mutex::default(), orphans: Mutex::default() }
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Shared { clock, random, slices: Mutex::default(), orphans: Mutex::default() }
     }
 
     /// The clock.
     pub fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
+    }
+
+    /// Where chance comes from.
+    pub fn random(&self) -> &dyn Random {
+        self.random.as_ref()
     }
 
     /// Whether a slice is known to be in its directory.

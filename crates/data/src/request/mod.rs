@@ -94,7 +94,7 @@ impl Runtime {
             patterns.push(Arc::new(Prepared::new(&schema, plan)?));
         }
         let ids = crate::ids::Ids::new(options.random.clone());
-        let shared = Shared::new(options.clock.clone());
+        let shared = Shared::new(options.clock.clone(), options.random.clone());
         Ok(Runtime { store, schema, patterns, by_name, ids, shared, options })
     }
 
@@ -147,6 +147,7 @@ impl Runtime {
         let deadline = now.saturating_add(self.options.call_milliseconds_max);
         let mut session =
             Session::new(self.store.as_ref(), &self.schema, now, deadline).sharing(&self.shared);
+        session.repeatable = call.id.is_some();
         let answer = self.answer(&mut session, &call).await;
         let answer = answer.map_err(|error| error.during(call.pattern.pattern.verb.name()))?;
         if let (true, Some(bounds)) = (self.options.check_bounds, call.pattern.bounds()) {

@@ -1,8 +1,8 @@
 //! Whether a history of commits could have happened one after the other, in the order seen.
 //!
 //! ```text
-//! w ──wrote what r read──▶ r         w ──was overwritten by──▶ v         r ──read what w changed──▶ w
-//! t ──ended before u began──▶ u      a circle of these: no order explains the history
+//! w ──wrote what r read──▶ r      w ──was overwritten by──▶ v      r ──read what w changed──▶ w
+//! t ──ended before u began──▶ u   a circle of these: no order explains the history
 //! ```
 //!
 //! Every row carries the id of the commit that wrote it, and every commit knows the version it

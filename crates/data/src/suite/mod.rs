@@ -6,11 +6,11 @@
 //!                                         └─ not offered: the reason
 //! ```
 //!
-//! A store's test is a few lines: it runs the suite, expects no failure, and says how many cases its
-//! store does not offer, so that none is left out unseen. Stores that
-//! are broken on purpose are in `sabotage/`, and the suite refuses each of them.
+//! A store's test is a few lines: it runs the suite, expects no failure, and says how many cases
+//! its store does not offer, so that none is left out unseen. Stores that are broken on purpose are
+//! in `sabotage/`, and the suite refuses each of them.
 //!
-//! The promises: P1 atomic and conditional, P4 reads see what was acknowledged, P5 order and paging,
+//! The promises: P1 atomic and conditional, P4 reads see what was acknowledged, P5 order and pages,
 //! P6 ended is absent, P7 exact counters, P8 once an id, P9 bytes, P10 it lasts, and the limits at
 //! the door. P2 and P3, of indexes and unique values, are kept above the waist.
 

@@ -3,14 +3,14 @@
 use super::claim::{Claimed, Wanted, claim, wait};
 use super::ids::derived;
 use super::send::{by_place, release, remove_all, send_all};
-use super::settle::Settled;
+use super::settle::{Fate, Run, Settled, fate};
 use super::target::Target;
 use super::{Rules, slices};
 use crate::change::{RowChange, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Obstacle, Verdict, whole};
 use crate::session::Session;
-use crate::store::{Batch, Check, CommitId, Expect, Key, Row, Version, Write};
+use crate::store::{Batch, Check, CommitId, Expect, Key, Row, Total, Version, Write};
 use keyspace::model::DefaultValue;
 
 /// One attempt to commit a set.
@@ -20,6 +20,8 @@ pub(super) struct Attempt<'r, 's> {
     pub(super) rules: Rules,
     /// The rows that change, in the order of the set.
     pub(super) targets: Vec<Target<'r>>,
+    /// What tells this run of the set from another.
+    run: [u8; 16],
     /// Whether a row with a new id is taken to be new, without looking.
     guesses: bool,
     /// Claims of this attempt, perhaps.
@@ -38,15 +40,19 @@ enum Stop {
 
 impl<'r, 's> Attempt<'r, 's> {
     pub(super) fn new(session: &'r mut Session<'s>, set: &'r WriteSet, rules: Rules) -> Self {
+        let mut run = [0; 16];
+        if let (Some(shared), true) = (session.shared(), rules.runs_apart) {
+            shared.random().fill(&mut run);
+        }
         let (targets, claimed) = (Vec::new(), Vec::new());
-        Attempt { session, set, rules, targets, guesses: true, claimed, entered: false }
+        Attempt { session, set, rules, run, targets, guesses: true, claimed, entered: false }
     }
 
     /// Makes the attempt.
     pub(super) async fn run(mut self) -> Result<Verdict> {
         loop {
-            if let Some(obstacle) = self.read().await? {
-                return Ok(Verdict::Obstacle(obstacle));
+            if let Some(verdict) = self.read().await? {
+                return Ok(verdict);
             }
             match self.prepare().await {
                 Ok(None) => {}
@@ -57,10 +63,15 @@ impl<'r, 's> Attempt<'r, 's> {
                 }
             }
             match self.set_rows().await? {
-                Settled::Committed(totals) => {
+                Settled::Committed { totals, run } => {
                     self.prepare_late().await?;
-                    self.remove_lost().await;
-                    return Ok(Verdict::Committed { id: self.set.id, totals });
+                    match self.whose(run).await {
+                        Run::This => self.remove_lost().await,
+                        Run::Other => self.take_back().await,
+                        // Either could be wrong; the cleaner will see.
+                        Run::Unclear => {}
+                    }
+                    return Ok(self.done(totals));
                 }
                 Settled::Obstacle(obstacle) => {
                     self.take_back().await;
@@ -76,11 +87,11 @@ impl<'r, 's> Attempt<'r, 's> {
     }
 
     /// Reads the rows that change, where the verb has not, and compares them with what it expects.
-    async fn read(&mut self) -> Result<Option<Obstacle>> {
+    async fn read(&mut self) -> Result<Option<Verdict>> {
         let set = self.set;
         let handed_over = match whole::handed_over(set) {
             Ok(handed_over) => handed_over,
-            Err(obstacle) => return Ok(Some(obstacle)),
+            Err(obstacle) => return Ok(Some(Verdict::Obstacle(obstacle))),
         };
         if !handed_over.is_empty() {
             return Err(Error::new(
@@ -102,12 +113,24 @@ impl<'r, 's> Attempt<'r, 's> {
                 true => read.next().flatten(),
                 false => change.before.clone(),
             };
-            if let Err(found) = self.compare(change, row.as_ref()) {
-                return Ok(Some(Obstacle::Row { change: number, found }));
+            if fate(row.as_ref(), set.id, None) == Fate::Committed {
+                return Ok(Some(self.done(None)));
             }
-            self.targets.push(Target::new(set, change, row)?);
+            if let Err(found) = self.compare(change, row.as_ref()) {
+                return Ok(Some(Verdict::Obstacle(Obstacle::Row { change: number, found })));
+            }
+            self.targets.push(Target::new(set, &self.run, change, row)?);
         }
         Ok(None)
+    }
+
+    /// The set is committed. Where another run did it, only the store may still know the totals.
+    fn done(&self, totals: Option<Vec<Total>>) -> Verdict {
+        let id = self.set.id;
+        match totals.or_else(|| self.set.adds.is_empty().then(Vec::new)) {
+            Some(totals) => Verdict::Committed { id, totals },
+            None => Verdict::Indeterminate { id },
+        }
     }
 
     fn must_read(&self, change: &RowChange) -> bool {
@@ -274,7 +297,10 @@ impl<'r, 's> Attempt<'r, 's> {
         // A key that has no place was never written.
         let mut batches = by_place(self.session, deletes, id).unwrap_or_default();
         let times = (set.now, set.deadline);
-        batches.extend(claims.iter().map(|(key, attempt)| release(times, key, *attempt, id(key))));
+        batches.extend(claims.iter().map(|(key, attempt)| {
+            let id = derived(*attempt, "remove", &[set.id.as_bytes()]);
+            release(times, key, *attempt, id)
+        }));
         batches.extend(renewals);
         remove_all(self.session, &batches).await;
     }

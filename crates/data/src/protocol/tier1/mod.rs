@@ -19,8 +19,9 @@
 //!
 //! Waits are for politeness only; safety needs no clock.
 //!
-//! An id belongs to one set: after an obstacle the next attempt has a new one, or a removal of the
-//! earlier attempt that arrives late could hit the later one.
+//! A caller may make one call twice, even at once, and so one set may run twice under one id. Each
+//! run names its entries and claims by attempts of its own, so that neither takes back what is the
+//! other's; the row's version, which is the id, tells either that the set is done.
 
 mod attempt;
 mod claim;
@@ -40,7 +41,7 @@ mod tests;
 
 pub(super) use clean::clean;
 pub(super) use ids::attempt_of;
-pub(super) use readers::{belongs, read_claim, read_entries, stored_entry_key};
+pub(super) use readers::{belongs, stored_entry_key};
 pub(super) use repair::repair;
 
 use super::Verdict;
@@ -68,6 +69,8 @@ struct Rules {
     claims_first: bool,
     /// Entries come before the row.
     enters_first: bool,
+    /// Two runs of one set have different attempts.
+    runs_apart: bool,
 }
 
 impl Rules {
@@ -78,6 +81,7 @@ impl Rules {
         compares_claims: true,
         claims_first: true,
         enters_first: true,
+        runs_apart: true,
     };
 }
 

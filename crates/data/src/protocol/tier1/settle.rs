@@ -23,13 +23,29 @@ use crate::store::{
 /// What became of the rows.
 pub(super) enum Settled {
     /// They are set.
-    Committed(Vec<Total>),
+    Committed {
+        /// What each counter came to, if that is known.
+        totals: Option<Vec<Total>>,
+        /// Which run of the set did it, as far as that is known without asking.
+        run: Run,
+    },
     /// They never will be.
     Obstacle(Obstacle),
     /// Something lies where a row was taken to be new; it has to be read.
     Guessed,
     /// Not known.
     Unknown,
+}
+
+/// A run of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// This one.
+    This,
+    /// Another, under the same id.
+    Other,
+    /// One of them.
+    Unclear,
 }
 
 /// What a row says about an attempt.
@@ -68,11 +84,22 @@ impl Attempt<'_, '_> {
     pub(super) async fn set_rows(&mut self) -> Result<Settled> {
         let (batch, changes) = self.rows();
         if batch.writes.is_empty() {
-            return Ok(Settled::Committed(Vec::new()));
+            return Ok(Settled::Committed { totals: Some(Vec::new()), run: Run::This });
         }
         match self.session.commit(&batch).await {
-            Ok(Outcome::Committed { totals }) => Ok(Settled::Committed(totals)),
-            Ok(Outcome::Conflict(conflict)) => self.conflict(&batch, &changes, conflict),
+            Ok(Outcome::Committed { totals }) => Ok(self.committed(totals)),
+            Ok(Outcome::Conflict(conflict)) => {
+                let by_another = match conflict.found == Found::Row(Some(self.set.id)) {
+                    true => Ok(true),
+                    false if self.session.repeatable => self.was_committed().await,
+                    false => Ok(false),
+                };
+                match by_another {
+                    Ok(true) => Ok(Settled::Committed { totals: None, run: Run::Unclear }),
+                    Ok(false) => self.conflict(&batch, &changes, conflict),
+                    Err(_) => Ok(Settled::Unknown),
+                }
+            }
             Ok(Outcome::Indeterminate { .. }) => {
                 if !self.rules.settles_first {
                     self.take_back().await;
@@ -150,10 +177,10 @@ impl Attempt<'_, '_> {
         while pause(self.session, tries).await {
             tries += 1;
             match self.session.store().commit(batch).await {
-                Ok(Outcome::Committed { totals }) => return Ok(Settled::Committed(totals)),
+                Ok(Outcome::Committed { totals }) => return Ok(self.committed(totals)),
                 Ok(Outcome::Conflict(conflict)) => match self.ask_rows().await {
-                    Ok(Fate::Committed) if self.set.adds.is_empty() => {
-                        return Ok(Settled::Committed(Vec::new()));
+                    Ok(Fate::Committed) => {
+                        return Ok(Settled::Committed { totals: None, run: self.answered() });
                     }
                     Ok(Fate::Failed) => return self.conflict(batch, changes, conflict),
                     Ok(Fate::Open) => continue,
@@ -172,28 +199,17 @@ impl Attempt<'_, '_> {
 
     /// What the rows say; an attempt that may still come through is fenced, and asked for again.
     async fn ask_rows(&mut self) -> Result<Fate> {
-        let versioned: Vec<&Target<'_>> =
-            self.targets.iter().filter(|target| target.is_compared()).collect();
-        let keys: Vec<Key> = versioned.iter().map(|target| target.change.key.clone()).collect();
-        let expected: Vec<Option<Version>> =
-            versioned.iter().map(|target| target.version()).collect();
+        let (keys, rows) = self.rows_now().await?;
         if keys.is_empty() {
             // Only the store could know, and it says that the batch is not there.
             return Ok(Fate::Failed);
         }
-        let rows = self.session.store().get(&keys).await?;
-        let fates: Vec<Fate> = rows
-            .iter()
-            .zip(&expected)
-            .map(|(row, expected)| fate(row.as_ref(), self.set.id, *expected))
-            .collect();
-        let has = |wanted: Fate| fates.contains(&wanted);
-        if has(Fate::Committed) {
-            return Ok(Fate::Committed);
-        }
-        // The rows are set together: one that cannot be set any more speaks for all.
-        if has(Fate::Failed) {
-            return Ok(Fate::Failed);
+        let fates = self.fates(&rows);
+        // The rows are set together: one that was, or cannot be any more, speaks for all.
+        for clear in [Fate::Committed, Fate::Failed] {
+            if fates.contains(&clear) {
+                return Ok(clear);
+            }
         }
         let open = fates.iter().position(|fate| *fate == Fate::Open);
         if let Some((key, row)) = open.and_then(|open| Some((keys.get(open)?, rows.get(open)?))) {
@@ -201,6 +217,57 @@ impl Attempt<'_, '_> {
             return Ok(Fate::Open);
         }
         Ok(Fate::Forgotten)
+    }
+
+    /// Whether a row remembers that the set was committed.
+    async fn was_committed(&self) -> Result<bool> {
+        let (_, rows) = self.rows_now().await?;
+        Ok(self.fates(&rows).contains(&Fate::Committed))
+    }
+
+    fn fates(&self, rows: &[Option<Row>]) -> Vec<Fate> {
+        let targets = self.targets.iter().filter(|target| target.is_compared());
+        let fate = |(row, target): (&Option<Row>, &Target<'_>)| {
+            fate(row.as_ref(), self.set.id, target.version())
+        };
+        rows.iter().zip(targets).map(fate).collect()
+    }
+
+    /// The rows that tell what became of the set, as they are now. Asking is not counted.
+    async fn rows_now(&self) -> Result<(Vec<Key>, Vec<Option<Row>>)> {
+        let targets = self.targets.iter().filter(|target| target.is_compared());
+        let keys: Vec<Key> = targets.map(|target| target.change.key.clone()).collect();
+        if keys.is_empty() {
+            return Ok((keys, Vec::new()));
+        }
+        let rows = self.session.store().get(&keys).await?;
+        Ok((keys, rows))
+    }
+
+    /// Which run a store's answer is about: it answers for an id, whichever run that was.
+    fn answered(&self) -> Run {
+        if self.session.repeatable { Run::Unclear } else { Run::This }
+    }
+
+    fn committed(&self, totals: Vec<Total>) -> Settled {
+        Settled::Committed { totals: Some(totals), run: self.answered() }
+    }
+
+    /// Which run has set the rows; asked of the rows if need be, for as long as they tell.
+    pub(super) async fn whose(&self, run: Run) -> Run {
+        if run != Run::Unclear {
+            return run;
+        }
+        let Ok((_, rows)) = self.rows_now().await else { return Run::Unclear };
+        let rows: Vec<&Row> = rows.iter().flatten().collect();
+        let targets = self.targets.iter().filter(|target| target.is_compared());
+        if rows.is_empty() || rows.iter().any(|row| row.version != Some(self.set.id)) {
+            return Run::Unclear;
+        }
+        match rows.iter().zip(targets).all(|(row, target)| target.has_written(row)) {
+            true => Run::This,
+            false => Run::Other,
+        }
     }
 }
 

@@ -59,15 +59,20 @@ impl<'s> Target<'s> {
         target
     }
 
-    /// A row of a collection with versions, as it was read.
-    pub(super) fn new(set: &WriteSet, change: &'s RowChange, row: Option<Row>) -> Result<Self> {
+    /// A row of a collection with versions, as it was read by this run of the set.
+    pub(super) fn new(
+        set: &WriteSet,
+        run: &[u8],
+        change: &'s RowChange,
+        row: Option<Row>,
+    ) -> Result<Self> {
         let stored = Stored::of(set.now, change, row.as_ref())?;
         let mut target = Target::empty(change, row);
         if stored.is_live {
             target.held.clone_from(&stored.held);
         }
         for entry in &change.gained {
-            target.gain(set, entry, &stored)?;
+            target.gain((set.id, run), entry, &stored)?;
         }
         for entry in &change.lost {
             target.lose(entry, &stored)?;
@@ -94,6 +99,11 @@ impl<'s> Target<'s> {
         }
     }
 
+    /// Whether it is this run that has written a row of the set's version.
+    pub(super) fn has_written(&self, row: &Row) -> bool {
+        row.trail.as_ref().is_some_and(|trail| trail.held == self.held)
+    }
+
     /// Whether the row has versions.
     pub(super) fn is_versioned(&self) -> bool {
         self.change.collection.mode.has_version()
@@ -104,15 +114,20 @@ impl<'s> Target<'s> {
         self.row.as_ref().and_then(|row| row.version)
     }
 
-    fn gain(&mut self, set: &WriteSet, entry: &'s Entry, stored: &Stored) -> Result<()> {
+    fn gain(
+        &mut self,
+        (id, run): (CommitId, &[u8]),
+        entry: &'s Entry,
+        stored: &Stored,
+    ) -> Result<()> {
         let space = entry.key.space();
         let before = stored.attempt(entry);
         if before.is_some() && !stored.changes(entry, self.change) {
             return Ok(());
         }
         let version = self.version();
-        let parts = [version_bytes(version.as_ref()), entry.key.as_ref()];
-        let attempt = derived(set.id, "attempt", &parts);
+        let parts = [run, version_bytes(version.as_ref()), entry.key.as_ref()];
+        let attempt = derived(id, "attempt", &parts);
         self.held.retain(|held| !is_about(held, space, entry.key.as_ref()));
         self.held.push(Held { space, entry: entry_hash(entry.key.as_ref()), attempt });
         if is_claim(self.change, entry) {

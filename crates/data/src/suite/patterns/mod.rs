@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::sync::Arc;
 
-pub use script::{Script, Step};
+pub use script::{Expected, Script, Step, read};
 
 /// The keyspace the scripts call.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");
@@ -40,7 +40,7 @@ const SCRIPTS: [&str; 7] = [
 pub fn scripts() -> Result<Vec<Script>> {
     let mut all = Vec::new();
     for text in SCRIPTS {
-        all.extend(script::read(text)?);
+        all.extend(read(text)?);
     }
     Ok(all)
 }
@@ -55,11 +55,20 @@ pub fn keyspace() -> Result<Arc<Keyspace>> {
 
 /// Runs every script.
 pub async fn run(make: Make<'_>, options: &Options) -> Result<Report> {
-    let keyspace = keyspace()?;
+    play(&scripts()?, &keyspace()?, make, options).await
+}
+
+/// Plays scripts of any keyspace, each on a store of its own.
+pub async fn play(
+    scripts: &[Script],
+    keyspace: &Arc<Keyspace>,
+    make: Make<'_>,
+    options: &Options,
+) -> Result<Report> {
     let mut report = Report::default();
-    for script in scripts()? {
+    for script in scripts {
         let store = make().await;
-        match run::script(&script, store, &keyspace, options).await {
+        match run::script(script, store, keyspace, options).await {
             Ok(()) => report.passed.push(script.name),
             Err(Failure::Broken(found)) => {
                 report.failed.push((script.name, script.promise, found));

@@ -4,8 +4,8 @@
 //! case ─▶ SabotagedStore ─(one thing wrong)─▶ a sound store
 //! ```
 //!
-//! These are tests of the tests. Whoever finds a way to break a promise unseen adds it here, and then
-//! the case that sees it.
+//! These are tests of the tests. Whoever finds a way to break a promise unseen adds it here, and
+//! then the case that sees it.
 
 mod commit;
 mod read;

@@ -117,17 +117,19 @@ impl Wire {
     }
 
     fn arrive(&self, state: &mut State, batch: &Batch) -> Result<Outcome> {
+        let version = |key: &Key| {
+            let row = self.store.get(std::slice::from_ref(key)).now_or_never().unwrap();
+            row.unwrap()[0].as_ref().map(|row| row.version)
+        };
+        let keys: Vec<&Key> = batch.writes.iter().map(Write::key).collect();
+        let before: Vec<_> = keys.iter().map(|key| version(key)).collect();
         let outcome = self.store.commit(batch).now_or_never().unwrap()?;
-        for key in batch.writes.iter().map(Write::key) {
-            let row = self.store.get(std::slice::from_ref(key)).now_or_never().unwrap()?;
-            let set = row[0].as_ref().is_some_and(|row| row.version == Some(batch.id));
-            let versions = state.versions.entry(key.clone()).or_default();
-            if set && !versions.contains(&batch.id) {
-                versions.push(batch.id);
-            }
+        for (key, before) in keys.into_iter().zip(before) {
+            let after = version(key);
             // A row that is removed for good has no version to tell.
-            if row[0].is_none() && matches!(outcome, Outcome::Committed { .. }) {
-                versions.push(batch.id);
+            let set = after == Some(Some(batch.id)) || after.is_none();
+            if after != before && set {
+                state.versions.entry(key.clone()).or_default().push(batch.id);
             }
         }
         Ok(outcome)

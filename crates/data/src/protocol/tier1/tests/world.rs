@@ -7,6 +7,7 @@ use crate::entries;
 use crate::error::ErrorKind;
 use crate::memory::PartitionedMemory;
 use crate::protocol::tier1::clean::clean_by;
+use crate::protocol::tier1::ids::derived;
 use crate::protocol::tier1::readers::{belongs, stored_entry_key};
 use crate::protocol::tier1::{Rules, commit_by};
 use crate::protocol::{Obstacle, Shared, Verdict};
@@ -23,11 +24,19 @@ pub(super) const LONG: Milliseconds = 11 * 60 * 1_000;
 /// How long rows live that end, at most.
 const LIFE: u64 = 30;
 
-/// What a caller was told.
+/// What a caller was told about a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Done,
     NotDone,
+    /// It died, or was told that this is not known.
+    Nothing,
+}
+
+/// A set that was run.
+struct Ran {
+    id: CommitId,
+    told: Told,
 }
 
 /// A simulated store with its callers' knowledge.
@@ -39,7 +48,10 @@ pub(super) struct World {
     pub clock: ManualClock,
     pub shared: Shared,
     pub rules: Rules,
-    told: Mutex<Vec<(Key, CommitId, Told)>>,
+    ran: Mutex<Vec<Ran>>,
+    /// Calls that were made, and may be made again.
+    calls: Mutex<Vec<(CommitId, Vec<Wish>)>>,
+    remembers: bool,
 }
 
 /// A change of one person.
@@ -56,17 +68,19 @@ struct Wish {
 impl World {
     pub fn new(seed: u64, rules: Rules) -> Self {
         let chance = SeededRandom::new(seed);
-        let store = match chance.number() % 2 {
-            0 => PartitionedMemory::new(),
-            _ => PartitionedMemory::forgetting(),
+        let remembers = chance.number() % 2 == 0;
+        let store = match remembers {
+            true => PartitionedMemory::new(),
+            false => PartitionedMemory::forgetting(),
         };
         let wire = Wire::new(store);
         let schema = wire.ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
         let people = schema.collection("people").unwrap().clone();
         let clock = ManualClock::at(1_700_000_000_000);
-        let shared = Shared::new(Arc::new(clock.clone()));
-        let told = Mutex::default();
-        World { wire, schema, people, chance, clock, shared, rules, told }
+        let more_chance = Arc::new(SeededRandom::new(chance.number()));
+        let shared = Shared::new(Arc::new(clock.clone()), more_chance);
+        let (ran, calls) = (Mutex::default(), Mutex::default());
+        World { wire, schema, people, chance, clock, shared, rules, ran, calls, remembers }
     }
 
     fn below(&self, limit: u64) -> u64 {
@@ -88,62 +102,72 @@ impl World {
         }
     }
 
-    /// One caller: some changes, one after the other.
+    /// One caller: some changes, one after the other, now and then one that was made before.
     pub async fn caller(&self, changes: u64) {
         for _ in 0..changes {
-            let mut wishes = vec![self.wish()];
-            if self.below(6) == 0 {
-                let other = Wish { person: (wishes[0].person + 1) % 3, ..self.wish() };
-                wishes.push(other);
-            }
-            self.change(&wishes).await;
+            let calls = self.calls.lock().unwrap().len() as u64;
+            let again = calls > 0 && self.below(4) == 0;
+            let given = again || self.below(2) == 0;
+            let (first, wishes) = match again {
+                true => self.calls.lock().unwrap()[self.below(calls) as usize].clone(),
+                false => {
+                    let mut wishes = vec![self.wish()];
+                    if self.below(6) == 0 {
+                        let other = Wish { person: (wishes[0].person + 1) % 3, ..self.wish() };
+                        wishes.push(other);
+                    }
+                    let call = (CommitId::new(self.clock.now(), &self.chance), wishes);
+                    if given {
+                        self.calls.lock().unwrap().push(call.clone());
+                    }
+                    call
+                }
+            };
+            self.change(first, &wishes, given).await;
         }
     }
 
-    async fn change(&self, wishes: &[Wish]) {
+    async fn change(&self, first: CommitId, wishes: &[Wish], given: bool) {
         let mut session = self.session(0);
-        for _ in 0..5 {
+        session.repeatable = given;
+        for attempt in 0..5_u8 {
             session.now = self.clock.now();
-            let Some(set) = self.set(&mut session, wishes).await else { return };
+            let id = if attempt == 0 { first } else { derived(first, "again", &[&[attempt]]) };
+            let Some(set) = self.set(&mut session, id, wishes).await else { return };
+            let number = {
+                let mut ran = self.ran.lock().unwrap();
+                ran.push(Ran { id, told: Told::Nothing });
+                ran.len() - 1
+            };
             self.wire.note(|| format!("set {} {wishes:?}", set.id));
             let verdict = commit_by(&mut session, &set, self.rules).await;
             self.wire.note(|| format!("verdict {} {verdict:?}", set.id));
-            match verdict {
-                Ok(Verdict::Committed { id, .. }) => {
-                    assert_eq!(id, set.id);
-                    return self.tell(&set, Told::Done);
-                }
-                Ok(Verdict::Obstacle(obstacle)) => {
-                    self.tell(&set, Told::NotDone);
-                    if matches!(obstacle, Obstacle::Taken { .. }) {
-                        return;
-                    }
-                }
-                Ok(Verdict::Indeterminate { .. }) => return,
-                Err(error) if error.kind() == ErrorKind::Unavailable => {
-                    self.tell(&set, Told::NotDone);
-                }
-                Err(error) if error.kind() == ErrorKind::Unsupported => return,
-                Err(error) => panic!("{error}: {error:?}"),
-            }
-        }
-    }
-
-    fn tell(&self, set: &WriteSet, told: Told) {
-        let mut all = self.told.lock().unwrap();
-        for change in &set.changes {
-            // Where nothing was, nothing is written.
-            let nothing = change.after.is_none() && change.before.is_none();
-            if told == Told::NotDone || !nothing {
-                all.push((change.key.clone(), set.id, told));
+            let (told, again) = match verdict {
+                Ok(Verdict::Committed { .. }) => (Told::Done, false),
+                Ok(Verdict::Obstacle(Obstacle::Taken { .. })) => (Told::NotDone, false),
+                Ok(Verdict::Obstacle(_)) => (Told::NotDone, true),
+                Ok(Verdict::Indeterminate { .. }) => (Told::Nothing, self.below(2) == 0),
+                Err(error) => match error.kind() {
+                    ErrorKind::Unavailable => (Told::NotDone, true),
+                    ErrorKind::Unsupported => (Told::NotDone, false),
+                    _ => panic!("{error}: {error:?}"),
+                },
+            };
+            self.ran.lock().unwrap()[number].told = told;
+            if !again {
+                return;
             }
         }
     }
 
     /// What a verb would make of the wishes; nothing if there is nothing to do.
-    async fn set(&self, session: &mut Session<'_>, wishes: &[Wish]) -> Option<WriteSet> {
+    async fn set(
+        &self,
+        session: &mut Session<'_>,
+        id: CommitId,
+        wishes: &[Wish],
+    ) -> Option<WriteSet> {
         let (now, deadline) = (session.now, session.deadline);
-        let id = CommitId::new(now, &self.chance);
         let mut changes = Vec::new();
         for wish in wishes {
             let segments = [Value::Text("r".into()), Value::Text(wish.person.to_string())];
@@ -265,13 +289,24 @@ impl World {
             }
         }
         let versions = self.wire.versions();
-        for (key, id, told) in self.told.lock().unwrap().iter() {
-            let there = versions.get(key).is_some_and(|versions| versions.contains(id));
-            if there != (*told == Told::Done) {
-                return Err(format!("a caller was told {told:?} of {id} of {key:?}"));
+        let ran = self.ran.lock().unwrap();
+        for of in ran.iter() {
+            // A call that is made again may find other rows to change, but is done once.
+            let there = versions.values().any(|of_key| of_key.contains(&of.id));
+            let mut runs = ran.iter().filter(|other| other.id == of.id);
+            let refused = runs.all(|run| run.told == Told::NotDone);
+            if (of.told == Told::Done && !there) || (refused && there) {
+                return Err(format!("a caller was told {:?} of {}", of.told, of.id));
             }
         }
-        Ok(())
+        // A store that forgets can be told twice.
+        let unlike = |of_key: &Vec<CommitId>| {
+            (1..of_key.len()).any(|number| of_key[..number].contains(&of_key[number]))
+        };
+        match self.remembers && versions.values().any(unlike) {
+            true => Err(format!("a set was done twice: {versions:?}")),
+            false => Ok(()),
+        }
     }
 
     /// Cleans until nothing is left to clean, with a wire that works.

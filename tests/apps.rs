@@ -1,0 +1,128 @@
+//! The five applications run: every pattern of each file, on every store there is.
+//!
+//! `apps/*/calls.cases` holds the calls, in the notation of the suite's scripts. A pattern that no
+//! script calls with success fails this test, and so does a store that refuses one it is not known
+//! to refuse.
+
+#![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
+
+use data::memory::{MemoryStore, PartitionedMemory};
+use data::store::{Durability, Store};
+use data::suite::patterns::{Expected, Script, Step, play, read};
+use data::suite::{Options, Report, block_on};
+use futures_util::future::BoxFuture;
+use keyspace::model::{Allow, Keyspace};
+use std::collections::HashSet;
+use std::sync::Arc;
+use stores::engine::EngineStore;
+
+const APPS: [(&str, &str, &str); 5] = [
+    app("chat", include_str!("../apps/chat/keyspace.toml"), include_str!("../apps/chat/calls.cases")),
+    app("keri", include_str!("../apps/keri/keyspace.toml"), include_str!("../apps/keri/calls.cases")),
+    app(
+        "scaffold",
+        include_str!("../apps/scaffold/keyspace.toml"),
+        include_str!("../apps/scaffold/calls.cases"),
+    ),
+    app(
+        "spreadapi",
+        include_str!("../apps/spreadapi/keyspace.toml"),
+        include_str!("../apps/spreadapi/calls.cases"),
+    ),
+    app(
+        "documents",
+        include_str!("../apps/documents/keyspace.toml"),
+        include_str!("../apps/documents/calls.cases"),
+    ),
+];
+
+const fn app(
+    name: &'static str,
+    keyspace: &'static str,
+    calls: &'static str,
+) -> (&'static str, &'static str, &'static str) {
+    (name, keyspace, calls)
+}
+
+fn apps() -> Vec<(&'static str, Arc<Keyspace>, Vec<Script>)> {
+    let read_one = |(name, file, calls): (&'static str, &str, &'static str)| {
+        let keyspace = keyspace::read(file).keyspace.expect("the application's file is right");
+        (name, Arc::new(keyspace), read(calls).expect("its calls can be read"))
+    };
+    APPS.into_iter().map(read_one).collect()
+}
+
+#[test]
+fn every_pattern_is_called() {
+    for (name, keyspace, scripts) in apps() {
+        let steps = scripts.iter().flat_map(|script| &script.steps);
+        let called: HashSet<&str> = steps
+            .filter_map(|(_, step)| match step {
+                Step::Call { pattern, expected: Expected::Answer(_), .. } => Some(*pattern),
+                _ => None,
+            })
+            .collect();
+        for pattern in &keyspace.patterns {
+            let runs = !pattern.verb.is_history() && pattern.allow != Allow::Step;
+            let is_called = called.contains(pattern.name.value.as_str());
+            assert!(!runs || is_called, "{name}: nobody calls {}", pattern.name.value);
+        }
+    }
+}
+
+fn play_all(make: &dyn Fn() -> BoxFuture<'static, Arc<dyn Store>>) -> Vec<(&'static str, Report)> {
+    let one = |(name, keyspace, scripts): (&'static str, Arc<Keyspace>, Vec<Script>)| {
+        let make = || make();
+        let report = block_on(play(&scripts, &keyspace, &make, &Options::default()));
+        (name, report.expect("the scripts can be played"))
+    };
+    apps().into_iter().map(one).collect()
+}
+
+#[test]
+fn the_applications_run_in_memory() {
+    let make = || Box::pin(async { Arc::new(MemoryStore::new()) as Arc<dyn Store> }) as _;
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+}
+
+#[test]
+fn the_applications_run_on_the_engine() {
+    let folder = std::env::temp_dir().join(format!("keyway-apps-{}", std::process::id()));
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let make = || {
+        let next = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let path = folder.join(next.to_string());
+        let options = stores::engine::Options {
+            durability: Durability::Process,
+            ..stores::engine::Options::default()
+        };
+        let store = EngineStore::open(path, &options).expect("a new folder can be opened");
+        Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
+fn the_applications_run_where_a_commit_reaches_one_group() {
+    // Batches over several groups of conditional rows: refused by the checker too.
+    let refused = [
+        "a key event log and its head",
+        "registries",
+        "a draft and its owner",
+        "publishing",
+        "a client within the service's own limit",
+        "tokens",
+    ];
+    let make = || Box::pin(async { Arc::new(PartitionedMemory::new()) as Arc<dyn Store> }) as _;
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty(), "{name}: {report}");
+        for (script, _) in &report.not_offered {
+            assert!(refused.contains(script), "{name}: {script} is refused: {report}");
+        }
+    }
+}
