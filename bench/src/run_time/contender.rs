@@ -1,6 +1,6 @@
 //! What every contender must be able to do. All do the same work and answer whole notes.
 
-use super::data::Note;
+use super::notes::Note;
 use std::path::Path;
 use std::sync::Arc;
 
