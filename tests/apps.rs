@@ -17,8 +17,16 @@ use std::sync::Arc;
 use stores::engine::EngineStore;
 
 const APPS: [(&str, &str, &str); 5] = [
-    app("chat", include_str!("../apps/chat/keyspace.toml"), include_str!("../apps/chat/calls.cases")),
-    app("keri", include_str!("../apps/keri/keyspace.toml"), include_str!("../apps/keri/calls.cases")),
+    app(
+        "chat",
+        include_str!("../apps/chat/keyspace.toml"),
+        include_str!("../apps/chat/calls.cases"),
+    ),
+    app(
+        "keri",
+        include_str!("../apps/keri/keyspace.toml"),
+        include_str!("../apps/keri/calls.cases"),
+    ),
     app(
         "scaffold",
         include_str!("../apps/scaffold/keyspace.toml"),

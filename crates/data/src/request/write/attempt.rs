@@ -4,11 +4,11 @@
 //! gather ─▶ done before? ─▶ failed? ─▶ commit ─┬─ committed ─▶ answer
 //!    ▲                                         ├─ what was read has moved ─┐
 //!    └──────── a short wait ◀──────────────────┼───────────────────────────┘
-//!                                              └─ the caller's own answer: conflict, taken, limited
+//!                                              └─ the caller's answer: conflict, taken, limited
 //! ```
 //!
-//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the row
-//! absent, does it have this version, is the value free) is the answer.
+//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the
+//! row absent, does it have this version, is the value free) is the answer.
 
 use super::answers::{as_they_are, made};
 use super::gather::Work;

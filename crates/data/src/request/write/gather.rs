@@ -5,9 +5,9 @@
 //!        └ all steps whose keys are known are read together: one wait, as the plan counts
 //! ```
 //!
-//! Changes are made in the order of the steps, so that two of one row add up; checks see the rows as
-//! they were read. A step that fails does not end the attempt: a later one may find that all of it
-//! was done before, which goes ahead of every failure.
+//! Changes are made in the order of the steps, so that two of one row add up; checks see the rows
+//! as they were read. A step that fails does not end the attempt: a later one may find that all of
+//! it was done before, which goes ahead of every failure.
 
 use super::defaults::segments;
 use super::inputs::Known;
