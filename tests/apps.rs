@@ -66,7 +66,9 @@ fn every_pattern_is_called() {
         let steps = scripts.iter().flat_map(|script| &script.steps);
         let called: HashSet<&str> = steps
             .filter_map(|(_, step)| match step {
-                Step::Call { pattern, expected: Expected::Answer(_), .. } => Some(*pattern),
+                Step::Call(call) if matches!(call.expected, Expected::Answer(_)) => {
+                    Some(call.pattern)
+                }
                 _ => None,
             })
             .collect();

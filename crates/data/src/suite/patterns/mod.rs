@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::sync::Arc;
 
-pub use script::{Expected, Script, Step, read};
+pub use script::{Called, Expected, Script, Step, read};
 
 /// The keyspace the scripts call.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");
