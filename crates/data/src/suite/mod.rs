@@ -21,6 +21,7 @@ pub mod history;
 pub mod model;
 pub mod oracle;
 pub mod patterns;
+pub mod random;
 pub mod sabotage;
 pub mod wait;
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Changes are made in the order of the steps, so that two of one row add up; checks see the rows
-//! as they were read. A step that fails does not end the attempt: a later one may find that all of it
-//! was done before, which goes ahead of every failure.
+//! as they were read. A step that fails does not end the attempt: a later one may find that all of
+//! it was done before, which goes ahead of every failure.
 
 use super::defaults::segments;
 use super::inputs::Known;
