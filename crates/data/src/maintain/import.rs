@@ -258,7 +258,6 @@ impl<'a> Import<'a> {
             set.adds.push(add);
             return Ok(());
         }
-        let versioned = incoming.collection.mode == Mode::Conditional;
         let after = entries::entries(&incoming.collection, &incoming.segments, &incoming.slots)?;
         let before = match live {
             Some(row) => {
@@ -269,14 +268,12 @@ impl<'a> Import<'a> {
         };
         let moved = live.is_none_or(|row| row.expires != incoming.expires);
         let (gained, lost) = entries::diff(before, after, moved);
-        let expect = live.map_or(Expect::Absent, |row| match row.version {
-            Some(version) => Expect::Version(version),
-            None => Expect::Present,
-        });
+        let expect =
+            live.map_or(Expect::Absent, |row| row.version.map_or(Expect::Present, Expect::Version));
         set.changes.push(RowChange {
             collection: incoming.collection.clone(),
             key: incoming.key.clone(),
-            expect: versioned.then_some(expect),
+            expect: (incoming.collection.mode == Mode::Conditional).then_some(expect),
             before: stored,
             after: Some(After { value: incoming.content.clone(), expires: incoming.expires }),
             gained,

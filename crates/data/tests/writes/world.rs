@@ -5,7 +5,7 @@ use data::clock::{ManualClock, Random, SeededRandom};
 use data::error::{ErrorKind, Result};
 use data::maintain::Scrub;
 use data::memory::{MemoryStore, PartitionedMemory};
-use data::request::{Answer, Call, Options, Reply, Runtime};
+use data::request::{Call, Options, Reply, Runtime};
 use data::schema::Schema;
 use data::store::{Batch, CommitId, Description, Key, Outcome, Page, Row, Scan, Store};
 use data::suite::block_on;
@@ -190,11 +190,6 @@ impl World {
         let mut call = Call::new(prepared, given, caller);
         call.id = id;
         block_on(self.runtime.call(call))
-    }
-
-    /// What a call by Ann answered, undecoded.
-    pub fn answer(&self, pattern: &str, arguments: Json) -> Answer {
-        self.reply(&Caller::user("ann"), pattern, arguments, None).expect("answers").answer
     }
 
     /// An id that somebody chooses.

@@ -4,22 +4,23 @@
 //! gather ─▶ done before? ─▶ failed? ─▶ commit ─┬─ committed ─▶ answer
 //!    ▲                                         ├─ what was read has moved ─┐
 //!    └──────── a short wait ◀──────────────────┼───────────────────────────┘
-//!                                              └─ the caller's own answer: conflict, taken, limited
+//!                                              └─ the caller's answer: conflict, taken, limited
 //! ```
 //!
-//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the row
-//! absent, does it have this version, is the value free) is the answer.
+//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the
+//! row absent, does it have this version, is the value free) is the answer.
 
 use super::answers::{as_they_are, made};
 use super::gather::Work;
 use super::ids::CallIds;
+use super::row::RowState;
 use super::script::{Action, Script};
 use crate::change::{RowCheck, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Obstacle, Verdict, commit};
 use crate::request::{Answer, Call, Runtime};
 use crate::session::Session;
-use crate::store::{CommitId, Expect, Found, Key, Version, limits};
+use crate::store::{CommitId, Expect, Found, Key, Row, Version, limits};
 use keyspace::model::{Atomicity, Mode};
 
 /// Makes a call, as often as it takes and may take.
@@ -95,7 +96,7 @@ impl Ending<'_, '_, '_> {
         if self.work.is_stale {
             return Ok(None);
         }
-        if self.work.rows.any_version(|version| self.earlier.contains(&version)) {
+        if self.is_repeated().await? {
             return self.repeated().await.map(Some);
         }
         if self.work.script.is_atomic && self.work.is_done_before() {
@@ -125,6 +126,31 @@ impl Ending<'_, '_, '_> {
         }
     }
 
+    /// Whether the rows say that this call was committed when it was made before. Where the store
+    /// itself does not remember ids, rows that no plan reads are asked for too, uncounted.
+    async fn is_repeated(&mut self) -> Result<bool> {
+        let made = |row: &Row| was_made(row, &self.earlier);
+        let rows = self.work.rows.iter();
+        if rows.filter_map(RowState::before).any(made) {
+            return Ok(true);
+        }
+        let unread: Vec<Key> = match self.ids.is_given() && !self.is_whole() {
+            true => {
+                self.work.rows.iter().filter(|r| !r.was_read()).map(|r| r.key.clone()).collect()
+            }
+            false => Vec::new(),
+        };
+        if unread.is_empty() {
+            return Ok(false);
+        }
+        let rows = self.session.store().get(&unread).await?;
+        Ok(rows.iter().flatten().any(made))
+    }
+
+    fn is_whole(&self) -> bool {
+        self.session.schema().kind().atomicity() == Atomicity::WholeStore
+    }
+
     /// The answer of a call that was committed when it was made before.
     async fn repeated(&mut self) -> Result<Answer> {
         as_they_are(self.session, self.work, None, false).await
@@ -132,8 +158,7 @@ impl Ending<'_, '_, '_> {
 
     /// Whether an earlier call with this id was committed. What it did may be why this one fails.
     async fn was_committed(&mut self) -> Result<bool> {
-        let whole = self.session.schema().kind().atomicity() == Atomicity::WholeStore;
-        if !self.ids.is_given() || !whole {
+        if !self.ids.is_given() || !self.is_whole() {
             return Ok(false);
         }
         let versioned = |mode: Mode| mode == Mode::Conditional;
@@ -201,7 +226,7 @@ impl Ending<'_, '_, '_> {
         if !row.is_asked() {
             return Ok(None);
         }
-        let whole = self.session.schema().kind().atomicity() == Atomicity::WholeStore;
+        let whole = self.is_whole();
         let message = match expect {
             // Elsewhere what lies there may have moved although no row is there.
             Some(Expect::Absent) if whole || found.is_some() => "the row is already there",
@@ -246,6 +271,12 @@ impl Ending<'_, '_, '_> {
             None => error,
         }
     }
+}
+
+/// Whether a row has, or had lately, one of these versions.
+fn was_made(row: &Row, by: &[CommitId]) -> bool {
+    let earlier = row.trail.iter().flat_map(|trail| &trail.previous);
+    row.version.iter().chain(earlier).any(|version| by.contains(version))
 }
 
 impl<'a> Script<'a> {

@@ -5,9 +5,9 @@
 //!                └▶ new ids of each step     the same when the call is made again
 //! ```
 //!
-//! A caller that chose the id may make the call again. So that the second time names the rows of the
-//! first, `new` is worked out from the id, under a key that nobody outside knows: a version, which
-//! is such an id, must not tell what other ids were made with it.
+//! A caller that chose the id may make the call again. So that the second time names the rows of
+//! the first, `new` is worked out from the id, under a key that nobody outside knows: a version,
+//! which is such an id, must not tell what other ids were made with it.
 
 use crate::clock::{Milliseconds, Random};
 use crate::error::Result;

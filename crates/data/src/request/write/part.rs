@@ -1,7 +1,7 @@
 //! One change, alone or as a step of an `atomic`: what the verbs go by.
 //!
-//! A verb sees a part, its inputs and the state of one row. It never sees a call or another step, so
-//! that a pattern does the same wherever it runs.
+//! A verb sees a part, its inputs and the state of one row. It never sees a call or another step,
+//! so that a pattern does the same wherever it runs.
 
 use super::ids::Maker;
 use super::row::RowState;

@@ -1,6 +1,6 @@
 //! Scripts played on a store.
 
-use super::script::{Expected, Script, Step};
+use super::script::{Called, Expected, Script, Step};
 use crate::clock::{ManualClock, SeededRandom};
 use crate::error::{Error, ErrorKind};
 use crate::maintain::Scrub;
@@ -57,8 +57,8 @@ fn at_line(line: usize, failure: Failure) -> Failure {
     }
 }
 
-async fn call(runtime: &Runtime, step: &Step, known: &mut HashMap<String, Json>) -> Checked {
-    let Step::Call { caller, pattern, arguments, expected } = step else { return Ok(()) };
+async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Json>) -> Checked {
+    let Called { caller, pattern, arguments, expected } = called;
     let arguments = Json::Object(arguments.clone());
     let Json::Object(arguments) = filled(&arguments, known)? else { return Ok(()) };
     let prepared = runtime.pattern(pattern)?;

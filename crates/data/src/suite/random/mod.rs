@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The files have 1 to 5 collections of every content, keys of every type, both directions, and all
-//! kinds of index. Rows have few values, so that they meet; time passes. What the checker refuses is
-//! generated anew and counted. Afterwards every index entry must be true.
+//! kinds of index. Rows have few values, so that they meet; time passes. What the checker refuses
+//! is generated anew and counted. Afterwards every index entry must be true.
 
 mod domain;
 mod generate;

@@ -1,8 +1,8 @@
 //! The protocol under every misfortune at once, one seed a run: callers and a cleaner interleave at
 //! every request, die between any two, lose replies, and meet requests of the dead.
 //!
-//! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1` tells
-//! what happened in it, and `SIMULATION_SEEDS=100000` runs more of them.
+//! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1`
+//! tells what happened in it, and `SIMULATION_SEEDS=100000` runs more of them.
 
 use super::world::World;
 use crate::protocol::tier1::Rules;

@@ -1,0 +1,78 @@
+//! Keyway on its engine beside the same engine driven by hand, tuned SQLite, native_db and Toasty,
+//! all doing the same work in one run; prints ratios.
+//!
+//! Contenders take turns within each line, so that a slow moment of the machine falls on all alike;
+//! the median of the rounds counts. Before anything is measured, all must answer the same to the
+//! same questions. Nothing here may favour us by giving the others more work.
+//!
+//! ```text
+//! cargo run --release -p bench --bin run_time -- [--notes 1000000] [--rounds 5] [--seconds 0.5]
+//!                                                [--only WORD] [--report FILE]
+//! cargo run --release -p bench --bin run_time -- --large 10000000
+//! ```
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+#[path = "run_time/agree.rs"]
+mod agree;
+#[path = "run_time/contender.rs"]
+mod contender;
+#[path = "run_time/hand_written.rs"]
+mod hand_written;
+#[path = "run_time/large.rs"]
+mod large;
+#[path = "run_time/lines.rs"]
+mod lines;
+#[path = "run_time/measure.rs"]
+mod measure;
+#[path = "run_time/native.rs"]
+mod native;
+#[path = "run_time/nearest.rs"]
+mod nearest;
+#[path = "run_time/notes.rs"]
+mod notes;
+#[path = "run_time/report.rs"]
+mod report;
+#[path = "run_time/settings.rs"]
+mod settings;
+#[path = "run_time/sqlite.rs"]
+mod sqlite;
+#[path = "run_time/toasty.rs"]
+mod toasty_on_sqlite;
+#[path = "run_time/typed.rs"]
+mod typed;
+
+use contender::Entrant;
+use settings::Settings;
+
+/// Us first, then the same engine by hand, then the peers.
+const ENTRANTS: [Entrant; 5] = [
+    Entrant { name: "Keyway", open: typed::open },
+    Entrant { name: "engine by hand", open: hand_written::open },
+    Entrant { name: "SQLite", open: sqlite::open },
+    Entrant { name: "native_db", open: native::open },
+    Entrant { name: "Toasty on SQLite", open: toasty_on_sqlite::open },
+];
+
+fn main() {
+    let settings = Settings::from_arguments(std::env::args().skip(1));
+    let folder = settings.fresh_folder();
+    match settings.large {
+        Some(rows) => {
+            let part = large::run(&folder, rows);
+            report::write_large(&settings, &part);
+        }
+        None => {
+            agree::check(&folder, &ENTRANTS);
+            let lines = lines::run(&settings, &folder, &ENTRANTS);
+            report::write(&settings, &ENTRANTS, &lines);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,38 @@
+//! What every contender must be able to do. All do the same work and answer whole notes.
+
+use super::notes::Note;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Once the operating system has it.
+    Process,
+    /// Once the disk has it.
+    Power,
+}
+
+/// A store of notes.
+pub trait Contender: Send + std::marker::Sync {
+    /// Stores notes of one user, in as large pieces as suit it.
+    fn load(&self, notes: Vec<Note>);
+    /// One small commit: a note and its two index entries.
+    fn insert(&self, note: Note);
+    /// One note by its key.
+    fn get(&self, author: u64, note_id: u128) -> Option<Note>;
+    /// The newest notes of a user.
+    fn page(&self, author: u64, rows: usize) -> Vec<Note>;
+    /// The newest notes with a tag, through the index.
+    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note>;
+    /// The twenty nearest notes within a radius; none if it cannot.
+    fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>>;
+}
+
+/// A way to open a contender in a directory.
+pub struct Entrant {
+    /// Its name in the report.
+    pub name: &'static str,
+    /// Opens it.
+    pub open: fn(&Path, Sync) -> Arc<dyn Contender>,
+}

@@ -1,0 +1,254 @@
+//! The same engine driven by hand, as an expert would: the same rows and index entries, one table,
+//! tuned as Keyway tunes it, keys built without a detour, values packed by hand.
+//!
+//! It keeps no versions, checks nothing and cannot tell a repeated commit: it is the least that
+//! writes the same rows.
+
+use super::contender::{Contender, Sync};
+use super::nearest::nearest;
+use super::notes::Note;
+use data::{Value, geo};
+use fjall::config::{PartitioningPolicy, PinningPolicy};
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use keyspace::plan::Grid;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+
+pub struct HandWritten {
+    database: Database,
+    rows: Keyspace,
+    sync: Sync,
+    group: Group,
+}
+
+/// Commits that wait for one sync together: the first to come syncs for all.
+#[derive(Default)]
+struct Group {
+    state: Mutex<GroupState>,
+    synced: Condvar,
+}
+
+#[derive(Default)]
+struct GroupState {
+    written: u64,
+    durable: u64,
+    syncing: bool,
+}
+
+const NOTE: u8 = 1;
+const TAG: u8 = 2;
+const PLACE: u8 = 3;
+const LEVEL: u32 = 10;
+
+pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
+    let database = Database::builder(path)
+        .cache_size(256 << 20)
+        .max_journaling_size(128 << 20)
+        .journal_compression(CompressionType::None)
+        .manual_journal_persist(true)
+        .open()
+        .unwrap();
+    let options = || {
+        KeyspaceCreateOptions::default()
+            .max_memtable_size(8 << 20)
+            .manual_journal_persist(true)
+            .index_block_pinning_policy(PinningPolicy::all(true))
+            .filter_block_pinning_policy(PinningPolicy::all(true))
+            .index_block_partitioning_policy(PartitioningPolicy::all(false))
+            .filter_block_partitioning_policy(PartitioningPolicy::all(false))
+    };
+    let rows = database.keyspace("rows", options).unwrap();
+    Arc::new(HandWritten { database, rows, sync, group: Group::default() })
+}
+
+fn note_key(author: u64, note_id: u128) -> [u8; 25] {
+    let mut key = [0; 25];
+    key[0] = NOTE;
+    key[1..9].copy_from_slice(&author.to_be_bytes());
+    key[9..].copy_from_slice(&(!note_id).to_be_bytes());
+    key
+}
+
+fn tag_front(tag: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(2 + tag.len() + 24);
+    key.push(TAG);
+    key.extend_from_slice(tag.as_bytes());
+    key.push(0);
+    key
+}
+
+fn place_front(cell: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(33);
+    key.push(PLACE);
+    key.extend_from_slice(&cell.to_be_bytes());
+    key
+}
+
+fn pack(note: &Note) -> Vec<u8> {
+    let mut value = Vec::with_capacity(22 + note.title.len() + note.words.len() + note.tag.len());
+    value.extend_from_slice(&note.lat.to_le_bytes());
+    value.extend_from_slice(&note.lon.to_le_bytes());
+    for text in [&note.title, &note.words, &note.tag] {
+        value.extend_from_slice(&(text.len() as u16).to_le_bytes());
+        value.extend_from_slice(text.as_bytes());
+    }
+    value
+}
+
+fn pack_point(lat: f64, lon: f64) -> [u8; 16] {
+    let mut point = [0; 16];
+    point[..8].copy_from_slice(&lat.to_le_bytes());
+    point[8..].copy_from_slice(&lon.to_le_bytes());
+    point
+}
+
+fn unpack_point(point: &[u8]) -> (f64, f64) {
+    let number = |at: usize| f64::from_le_bytes(point[at..at + 8].try_into().unwrap());
+    (number(0), number(8))
+}
+
+fn unpack(key: &[u8], value: &[u8]) -> Note {
+    let number = |at: usize| f64::from_le_bytes(value[at..at + 8].try_into().unwrap());
+    let mut rest = &value[16..];
+    let mut text = || {
+        let length = u16::from_le_bytes([rest[0], rest[1]]) as usize;
+        let text = std::str::from_utf8(&rest[2..2 + length]).unwrap().to_string();
+        rest = &rest[2 + length..];
+        text
+    };
+    Note {
+        author: u64::from_be_bytes(key[1..9].try_into().unwrap()),
+        note_id: !u128::from_be_bytes(key[9..25].try_into().unwrap()),
+        title: text(),
+        words: text(),
+        tag: text(),
+        lat: number(0),
+        lon: number(8),
+    }
+}
+
+fn end_of(front: &[u8]) -> Vec<u8> {
+    let mut end = front.to_vec();
+    *end.last_mut().unwrap() += 1;
+    end
+}
+
+impl HandWritten {
+    fn write(&self, notes: &[Note]) {
+        let mut batch = self.database.batch();
+        for note in notes {
+            let key = note_key(note.author, note.note_id);
+            let mut tag = tag_front(&note.tag);
+            tag.extend_from_slice(&key[9..]);
+            tag.extend_from_slice(&key[1..9]);
+            let mut place = place_front(geo::cell(note.lat, note.lon, LEVEL).unwrap());
+            place.extend_from_slice(&note.note_id.to_be_bytes());
+            place.extend_from_slice(&key[1..9]);
+            batch.insert(&self.rows, key, pack(note));
+            batch.insert(&self.rows, tag, []);
+            batch.insert(&self.rows, place, pack_point(note.lat, note.lon));
+        }
+        match self.sync {
+            Sync::Process => batch.durability(Some(PersistMode::Buffer)).commit().unwrap(),
+            Sync::Power => {
+                batch.commit().unwrap();
+                self.wait_for_disk();
+            }
+        }
+    }
+
+    fn wait_for_disk(&self) {
+        let mut state = self.group.state.lock().unwrap();
+        state.written += 1;
+        let mine = state.written;
+        while state.durable < mine {
+            if state.syncing {
+                state = self.group.synced.wait(state).unwrap();
+                continue;
+            }
+            state.syncing = true;
+            let upto = state.written;
+            drop(state);
+            self.database.persist(PersistMode::SyncAll).unwrap();
+            state = self.group.state.lock().unwrap();
+            state.syncing = false;
+            state.durable = state.durable.max(upto);
+            self.group.synced.notify_all();
+        }
+    }
+
+    fn fetch(&self, snapshot: &fjall::Snapshot, keys: impl Iterator<Item = [u8; 25]>) -> Vec<Note> {
+        keys.filter_map(|key| {
+            let value = snapshot.get(&self.rows, key).unwrap()?;
+            Some(unpack(&key, &value))
+        })
+        .collect()
+    }
+}
+
+impl Contender for HandWritten {
+    fn load(&self, notes: Vec<Note>) {
+        self.write(&notes);
+    }
+
+    fn insert(&self, note: Note) {
+        self.write(&[note]);
+    }
+
+    fn get(&self, author: u64, note_id: u128) -> Option<Note> {
+        let key = note_key(author, note_id);
+        self.rows.get(key).unwrap().map(|value| unpack(&key, &value))
+    }
+
+    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+        let mut front = vec![NOTE];
+        front.extend_from_slice(&author.to_be_bytes());
+        let end = end_of(&front);
+        let range = self.rows.range(front..end);
+        range
+            .take(rows)
+            .map(|item| {
+                let (key, value) = item.into_inner().unwrap();
+                unpack(&key, &value)
+            })
+            .collect()
+    }
+
+    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+        let front = tag_front(tag);
+        let end = end_of(&front);
+        let length = front.len();
+        let snapshot = self.database.snapshot();
+        let keys: Vec<[u8; 25]> = snapshot
+            .range(&self.rows, front..end)
+            .take(rows)
+            .map(|item| {
+                let entry = item.key().unwrap();
+                let mut key = [NOTE; 25];
+                key[1..9].copy_from_slice(&entry[length + 16..length + 24]);
+                key[9..].copy_from_slice(&entry[length..length + 16]);
+                key
+            })
+            .collect();
+        self.fetch(&snapshot, keys.into_iter())
+    }
+
+    fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {
+        let snapshot = self.database.snapshot();
+        let mut found = Vec::new();
+        for cell in geo::cover(Grid::Cell(LEVEL), lat, lon, radius).unwrap() {
+            let Value::Cell(cell) = cell else { continue };
+            let front = place_front(cell);
+            let end = end_of(&front);
+            for item in snapshot.range(&self.rows, front..end) {
+                let (entry, point) = item.into_inner().unwrap();
+                let id = u128::from_be_bytes(entry[9..25].try_into().unwrap());
+                let user = u64::from_be_bytes(entry[25..33].try_into().unwrap());
+                found.push((unpack_point(&point), (user, id)));
+            }
+        }
+        let keys = nearest(found, lat, lon, radius);
+        let keys = keys.into_iter().map(|(user, id)| note_key(user, id));
+        Some(self.fetch(&snapshot, keys))
+    }
+}
