@@ -8,5 +8,6 @@ pub(crate) mod format;
 pub(crate) mod layout;
 pub(crate) mod new;
 pub(crate) mod reference;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod why;

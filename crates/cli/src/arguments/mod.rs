@@ -1,6 +1,11 @@
 //! What the program accepts: commands, options and their help.
 //!
-//! Only words and types; nothing here acts. Completions are made from the same declarations.
+//! Only words and types; nothing here acts. Completions are made from the same declarations. What
+//! commands on stored data take is in `data.rs`.
+
+mod data;
+
+pub(crate) use data::Run;
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,14 +17,17 @@ use keyspace::model::StoreKind;
 #[command(
     name = "keyway",
     version,
-    about = "One file names every key and every question; keyway proves, explains and lays it out",
+    about = "One file names every key and every question; keyway proves, explains and answers them",
     after_help = "\
-Exit status: 0 done, 1 the file has problems, 2 wrong usage or an unreadable file.
+Exit status: 0 done, 1 the file or the data has problems, or a row is not there, 2 wrong usage
+or an unreadable file, 3 a check failed or a unique value is taken, 4 the store cannot be
+reached, 5 the outcome is not known (the id is printed; --id asks again).
 FILE may be `-`: standard input.
 
 Begin with:
   keyway new shop --output keyspace.toml
   keyway check keyspace.toml
+  keyway shell keyspace.toml --as ann
 
 The notation, page by page: keyway reference"
 )]
@@ -74,6 +82,17 @@ pub(crate) enum Command {
         keyway format --check apps/*/keyspace.toml     changes nothing; status 1 if one would\n  \
         keyway format - < keyspace.toml                answers on standard output")]
     Format(Format),
+    /// Call a pattern
+    #[command(after_help = "Examples:\n  \
+        keyway run keyspace.toml write_note title=Milk 'tags=[\"shop\"]' --as ann\n  \
+        keyway run keyspace.toml my_notes limit=10 --as ann --json\n  \
+        keyway run keyspace.toml put_picture picture=@cat.png --as ann\n\n\
+        Values are texts, by the argument's type: title=Milk, limit=10, due_on=2026-11-15.\n\
+        Lists, JSON and rows are JSON: 'tags=[\"a\",\"b\"]'. name=@FILE gives what a file holds,\n\
+        name=@- standard input, and name:=JSON anything as JSON: note:=null.\n\n\
+        Without --store, the store is an engine in .keyway/NAME beside FILE; it is made the first\n\
+        time. What a call takes: keyway explain FILE PATTERN")]
+    Run(Run),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

@@ -1,0 +1,61 @@
+//! What commands on stored data take.
+
+use clap::Args;
+
+/// A keyspace file, and the store its rows are in.
+#[derive(Args, Debug)]
+pub(crate) struct Stored {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// The store: engine:DIRECTORY or memory: [default: an engine in .keyway/NAME beside FILE]
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+}
+
+/// Who calls.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CallerOptions {
+    /// Who calls: the id of a user
+    #[arg(long = "as", value_name = "USER")]
+    pub(crate) user: Option<String>,
+    /// The tenant the user belongs to
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
+    /// A role the user has; may be given several times
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Vec<String>,
+}
+
+impl CallerOptions {
+    /// The caller they describe.
+    pub(crate) fn caller(&self) -> ::data::Caller {
+        let mut caller = match &self.user {
+            Some(user) => ::data::Caller::user(user),
+            None => ::data::Caller::nobody(),
+        };
+        if let Some(tenant) = &self.tenant {
+            caller = caller.of_tenant(tenant);
+        }
+        self.role.iter().fold(caller, |caller, role| caller.with_role(role))
+    }
+}
+
+/// `keyway run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    /// The pattern
+    pub(crate) pattern: String,
+    /// Its arguments: name=value, name=@FILE or name:=JSON
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+    #[command(flatten)]
+    pub(crate) caller: CallerOptions,
+    /// The id of the change: the same id is never applied twice
+    #[arg(long, value_name = "UUID")]
+    pub(crate) id: Option<String>,
+    /// Only if the row still has this version
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) if_version: Option<String>,
+}
