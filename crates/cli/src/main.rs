@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Schema => commands::schema::run(),
         Command::Format(options) => commands::format::run(&options, form),
         Command::Run(options) => commands::run::run(&options, form),
+        Command::Shell(options) => commands::shell::run(&options, form),
         Command::New(options) => commands::new::run(&options, form),
         Command::Why(options) => commands::why::run(&options, form),
         Command::Reference(options) => commands::reference::run(&options, form),

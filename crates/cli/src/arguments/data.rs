@@ -59,3 +59,15 @@ pub(crate) struct Run {
     #[arg(long, value_name = "VERSION")]
     pub(crate) if_version: Option<String>,
 }
+
+/// `keyway shell`.
+#[derive(Args, Debug)]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    #[command(flatten)]
+    pub(crate) caller: CallerOptions,
+    /// Go on after a line of a script that fails
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}

@@ -5,7 +5,7 @@
 
 mod data;
 
-pub(crate) use data::Run;
+pub(crate) use data::{CallerOptions, Run, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -93,6 +93,14 @@ pub(crate) enum Command {
         Without --store, the store is an engine in .keyway/NAME beside FILE; it is made the first\n\
         time. What a call takes: keyway explain FILE PATTERN")]
     Run(Run),
+    /// Call patterns at a prompt, or from a script
+    #[command(after_help = "Examples:\n  \
+        keyway shell keyspace.toml --as ann\n  \
+        keyway shell keyspace.toml --store memory:        to try something out\n  \
+        keyway shell keyspace.toml --as ann < calls.txt   one command a line\n\n\
+        A script stops at the first line that fails, and ends with its status. `help` lists the\n\
+        commands; a line that begins with a space is kept out of the history.")]
+    Shell(Shell),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

@@ -10,4 +10,5 @@ pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod shell;
 pub(crate) mod why;

@@ -13,6 +13,7 @@ mod files;
 mod readme;
 mod reference;
 mod run;
+mod shell;
 mod show;
 
 use std::fs;
