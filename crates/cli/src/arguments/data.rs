@@ -71,3 +71,28 @@ pub(crate) struct Shell {
     #[arg(long)]
     pub(crate) keep_going: bool,
 }
+
+/// `keyway load`.
+#[derive(Args, Debug)]
+pub(crate) struct Load {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    /// The lines; `-` is standard input
+    #[arg(value_name = "LINES", default_value = "-")]
+    pub(crate) lines: String,
+    /// The pattern that each line calls
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) pattern: String,
+    #[command(flatten)]
+    pub(crate) caller: CallerOptions,
+    /// Go on after a line that fails
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Begin with this line
+    #[arg(long, value_name = "LINE", default_value_t = 1)]
+    pub(crate) from: u64,
+    /// How many calls are in flight at most
+    #[arg(long, value_name = "CALLS", default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) parallel: u16,
+}

@@ -5,7 +5,7 @@
 
 mod data;
 
-pub(crate) use data::{CallerOptions, Run, Shell};
+pub(crate) use data::{CallerOptions, Load, Run, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -101,6 +101,14 @@ pub(crate) enum Command {
         A script stops at the first line that fails, and ends with its status. `help` lists the\n\
         commands; a line that begins with a space is kept out of the history.")]
     Shell(Shell),
+    /// Make a call for each line of a file
+    #[command(after_help = "Examples:\n  \
+        keyway load keyspace.toml --pattern write_note notes.jsonl --as ann\n  \
+        generate | keyway load keyspace.toml --pattern add_product --role clerk\n\n\
+        A line is the object of a call's arguments: {\"title\": \"Milk\"}. Calls are in flight\n\
+        together, in no order. The first line that fails ends it, and says where to go on\n\
+        (--from); with --keep-going, lines that fail go to standard error as JSON.")]
+    Load(Load),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

@@ -6,6 +6,7 @@ pub(crate) mod doc;
 pub(crate) mod explain;
 pub(crate) mod format;
 pub(crate) mod layout;
+pub(crate) mod load;
 pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod run;

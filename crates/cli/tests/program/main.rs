@@ -10,6 +10,7 @@
 
 mod check;
 mod files;
+mod load;
 mod readme;
 mod reference;
 mod run;
