@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Format(options) => commands::format::run(&options, form),
         Command::Run(options) => commands::run::run(&options, form),
         Command::Shell(options) => commands::shell::run(&options, form),
+        Command::Scrub(options) => commands::scrub::run(&options, form),
         Command::Load(options) => commands::load::run(&options, form),
         Command::New(options) => commands::new::run(&options, form),
         Command::Why(options) => commands::why::run(&options, form),

@@ -72,6 +72,16 @@ pub(crate) struct Shell {
     pub(crate) keep_going: bool,
 }
 
+/// `keyway scrub`.
+#[derive(Args, Debug)]
+pub(crate) struct Scrub {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    /// Mend what can be mended
+    #[arg(long)]
+    pub(crate) repair: bool,
+}
+
 /// `keyway load`.
 #[derive(Args, Debug)]
 pub(crate) struct Load {

@@ -5,7 +5,7 @@
 
 mod data;
 
-pub(crate) use data::{CallerOptions, Load, Run, Shell};
+pub(crate) use data::{CallerOptions, Load, Run, Scrub, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -101,6 +101,12 @@ pub(crate) enum Command {
         A script stops at the first line that fails, and ends with its status. `help` lists the\n\
         commands; a line that begins with a space is kept out of the history.")]
     Shell(Shell),
+    /// Prove that every index says what the rows say, and mend what does not
+    #[command(after_help = "Examples:\n  \
+        keyway scrub keyspace.toml --store engine:data\n  \
+        keyway scrub keyspace.toml --store engine:data --repair\n\n\
+        Rows are never changed, only entries of indexes. Status 1 if a problem remains.")]
+    Scrub(Scrub),
     /// Make a call for each line of a file
     #[command(after_help = "Examples:\n  \
         keyway load keyspace.toml --pattern write_note notes.jsonl --as ann\n  \

@@ -11,5 +11,6 @@ pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod scrub;
 pub(crate) mod shell;
 pub(crate) mod why;
