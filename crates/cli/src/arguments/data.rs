@@ -1,6 +1,6 @@
 //! What commands on stored data take.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// A keyspace file, and the store its rows are in.
 #[derive(Args, Debug)]
@@ -105,4 +105,41 @@ pub(crate) struct Load {
     #[arg(long, value_name = "CALLS", default_value_t = 32,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) parallel: u16,
+}
+
+/// `keyway export`.
+#[derive(Args, Debug)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    /// Only this collection; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Vec<String>,
+    /// Write the lines here instead of printing them
+    #[arg(long, short, value_name = "LINES")]
+    pub(crate) output: Option<String>,
+}
+
+/// `keyway import`.
+#[derive(Args, Debug)]
+pub(crate) struct Import {
+    #[command(flatten)]
+    pub(crate) stored: Stored,
+    /// The lines of an export; `-` is standard input
+    #[arg(value_name = "LINES", default_value = "-")]
+    pub(crate) lines: String,
+    /// What happens to rows that are there already
+    #[arg(long, value_enum, default_value_t = Existing::Replace, value_name = "WHAT")]
+    pub(crate) existing: Existing,
+}
+
+/// What happens to rows that are there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Existing {
+    /// They are replaced
+    Replace,
+    /// They stay as they are
+    Keep,
+    /// The import ends there
+    Refuse,
 }

@@ -5,7 +5,7 @@
 
 mod data;
 
-pub(crate) use data::{CallerOptions, Load, Run, Scrub, Shell};
+pub(crate) use data::{CallerOptions, Existing, Export, Import, Load, Run, Scrub, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -115,6 +115,19 @@ pub(crate) enum Command {
         together, in no order. The first line that fails ends it, and says where to go on\n\
         (--from); with --keep-going, lines that fail go to standard error as JSON.")]
     Load(Load),
+    /// Write the rows of a store as JSON Lines
+    #[command(after_help = "Examples:\n  \
+        keyway export keyspace.toml --store engine:data -o notes.jsonl\n  \
+        keyway export keyspace.toml --store engine:data --collection users | gzip > users.gz\n\n\
+        Rows are written with ids, owners and times, and without their versions. Each page is one\n\
+        look at the store; the whole is one instant only while nobody writes.")]
+    Export(Export),
+    /// Bring the rows of an export into a store
+    #[command(after_help = "Examples:\n  \
+        keyway import keyspace.toml --store engine:new notes.jsonl\n  \
+        gunzip -c users.gz | keyway import keyspace.toml --existing keep\n\n\
+        The same rows twice give the same store: an import that was stopped is begun again.")]
+    Import(Import),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

@@ -13,6 +13,7 @@ mod files;
 mod load;
 mod readme;
 mod reference;
+mod rows;
 mod run;
 mod shell;
 mod show;
