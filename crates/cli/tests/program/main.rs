@@ -15,6 +15,7 @@ mod readme;
 mod reference;
 mod rows;
 mod run;
+mod sessions;
 mod shell;
 mod show;
 
