@@ -26,7 +26,8 @@ fn run(make: Make<'_>, keyspaces: u64) -> Report {
         }
     };
     let report = block_on(random::run(make, &effort));
-    println!("{} keyspaces, {:?}", report.keyspaces, report.tally);
+    let (played, refused) = (report.keyspaces, report.refused_files);
+    println!("{played} keyspaces, {refused} files refused, {:?}", report.tally);
     assert!(report.failed.is_empty(), "{}", report.failed.join("\n\n"));
     assert_eq!(report.keyspaces as u64, effort.keyspaces);
     report

@@ -22,7 +22,10 @@ const COUNTED: &str = r#"
 
     [collection.accounts]
     key = "account:{account: text}"
-    fields = { balance = "i64 = 0", seen = "u64 = 0", closed = "bool = false", at = "timestamp = touch" }
+    fields.balance = "i64 = 0"
+    fields.seen = "u64 = 0"
+    fields.closed = "bool = false"
+    fields.at = "timestamp = touch"
 
     [pattern.count]
     add = "stats"
@@ -106,7 +109,11 @@ fn a_counter_ends_when_its_creation_says() {
 fn a_window_refuses_what_goes_over_and_does_not_count_it() {
     for world in worlds(COUNTED) {
         let resets = "2026-11-15T12:00:10.000Z";
-        let answer = |allowed: bool, remaining: i64| json!({ "allowed": allowed, "remaining": remaining, "resets_at": resets });
+        let answer = |allowed: bool, remaining: i64| {
+            let mut answer = json!({ "allowed": allowed, "remaining": remaining });
+            answer["resets_at"] = json!(resets);
+            answer
+        };
         assert_eq!(request(&world, 1), answer(true, 2));
         world.clock.advance(1_000);
         assert_eq!(request(&world, 3), answer(false, 2));

@@ -7,7 +7,11 @@ use serde_json::json;
 const FILE: &str = r#"
     [collection.users]
     key = "user:{user: text}"
-    fields = { email = "text", name = "text = ''", tags = "[text] = []", seen_at = "timestamp = touch", ends = "timestamp?" }
+    fields.email = "text"
+    fields.name = "text = ''"
+    fields.tags = "[text] = []"
+    fields.seen_at = "timestamp = touch"
+    fields.ends = "timestamp?"
     ttl = "ends"
     index.by_email = { key = "email:{lower(email)}", unique = true }
     index.tagged = { key = "tag:{each(tags)} | {user}", expect = { rows_per_group = 1000 } }

@@ -8,7 +8,13 @@ const NOTES: &str = r#"
     [collection.notes]
     key = "user:{user_id: text}:notes | {note_id: text = new('note')}"
     owner = "user_id"
-    fields = { title = "text", state = "open|done = 'open'", tags = "[text] = []", by = "text = caller", created_at = "timestamp = now", updated_at = "timestamp = touch", extra = "json?" }
+    fields.title = "text"
+    fields.state = "open|done = 'open'"
+    fields.tags = "[text] = []"
+    fields.by = "text = caller"
+    fields.created_at = "timestamp = now"
+    fields.updated_at = "timestamp = touch"
+    fields.extra = "json?"
     index.by_title = { key = "user:{user_id}:titles | {title}" }
     expect = { rows_per_group = 1000 }
 
@@ -18,7 +24,10 @@ const NOTES: &str = r#"
 
     [collection.facts]
     key = "fact:{fact_id: text}"
-    fields = { text = "text", weight = "i64 = 1", seen_at = "timestamp = now", by = "text = caller" }
+    fields.text = "text"
+    fields.weight = "i64 = 1"
+    fields.seen_at = "timestamp = now"
+    fields.by = "text = caller"
     body = "text"
     immutable = true
 

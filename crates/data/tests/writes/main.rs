@@ -14,8 +14,10 @@
 mod add;
 mod atomic;
 mod delete;
+mod done_before;
 mod hazards;
 mod insert;
+mod limits;
 mod many;
 mod owners;
 mod put;

@@ -10,7 +10,12 @@ const SERVICES: &str = r#"
     key = "service:{service: text}"
     owner = "user_id"
     tenant = "tenant_id"
-    fields = { user_id = "text", tenant_id = "text", name = "text", calls = "u64 = 0", state = "text = 'new'", due = "timestamp = now" }
+    fields.user_id = "text"
+    fields.tenant_id = "text"
+    fields.name = "text"
+    fields.calls = "u64 = 0"
+    fields.state = "text = 'new'"
+    fields.due = "timestamp = now"
     index.mine = { key = "user:{user_id}:services | {service}" }
     index.due = { key = "tenant:{tenant_id}:due | {due}", expect = { rows_per_group = 100 } }
     expect = { rows_per_group = 100 }

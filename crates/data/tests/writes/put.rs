@@ -7,10 +7,14 @@ use serde_json::json;
 const PAGES: &str = r#"
     [collection.pages]
     key = "site:{site: text} | {path: text}"
-    fields = { title = "text", state = "draft|live = 'draft'", hits = "i64 = 0", at = "timestamp = now", end = "timestamp?" }
+    fields.title = "text"
+    fields.state = "draft|live = 'draft'"
+    fields.hits = "i64 = 0"
+    fields.at = "timestamp = now"
+    fields.end = "timestamp?"
     ttl = "end"
     expect = { rows_per_group = 100 }
-    index.by_title = { key = "title:{title} | {site}:{path}", keep = ["state"], expect = { rows_per_group = 100 } }
+    index.by_title = { key = "title:{title} | {site}:{path}", keep = ["state"] }
 
     [collection.settings]
     key = "setting:{name: text}"
@@ -82,7 +86,11 @@ fn the_whole_row_is_replaced_and_nothing_kept() {
 #[test]
 fn what_an_entry_keeps_and_when_it_ends_follow_the_row() {
     for world in worlds(PAGES) {
-        let page = |state: &str, end: serde_json::Value| json!({ "site": "s", "path": "p", "title": "T", "state": state, "end": end });
+        let page = |state: &str, end: serde_json::Value| {
+            let mut page = json!({ "site": "s", "path": "p", "title": "T", "state": state });
+            page["end"] = end;
+            page
+        };
         world.ok("put_page", page("draft", json!(null)));
         world.ok("put_page", page("live", json!("2026-11-15T12:00:01.000Z")));
         let titled = world.ok("titled", json!({ "title": "T" }));
@@ -108,7 +116,11 @@ fn a_condition_is_judged_on_a_row_that_is_there() {
 #[test]
 fn a_version_must_be_that_of_the_row() {
     for world in worlds(PAGES) {
-        let page = |version: &serde_json::Value| json!({ "site": "s", "path": "p", "title": "T", "if_version": version });
+        let page = |version: &serde_json::Value| {
+            let mut page = json!({ "site": "s", "path": "p", "title": "T" });
+            page["if_version"] = version.clone();
+            page
+        };
         let first = world.ok("put_page", json!({ "site": "s", "path": "p", "title": "T" }));
         let second = world.ok("put_page_at", page(&first["version"]));
         assert_ne!(first["version"], second["version"]);

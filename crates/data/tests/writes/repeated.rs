@@ -9,6 +9,7 @@ const NOTES: &str = r#"
     key = "user:{user_id: text}:notes | {note_id: ulid = new}"
     owner = "user_id"
     fields = { title = "text", state = "open|done = 'open'", edits = "u64 = 0" }
+    index.due = { key = "user:{user_id}:due | {state}" }
     expect = { rows_per_group = 100 }
 
     [collection.log]
@@ -52,14 +53,9 @@ const NOTES: &str = r#"
     compute = { state = "'done'" }
 "#;
 
-fn file() -> String {
-    let index = r#"index.due = { key = "user:{user_id}:due | {state}", expect = { rows_per_group = 100 } }"#;
-    NOTES.replacen("edits = \"u64 = 0\" }\n", &format!("edits = \"u64 = 0\" }}\n    {index}\n"), 1)
-}
-
 #[test]
 fn an_insert_made_again_names_the_same_row() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let id = world.id();
         let first = world.with_id(id, "write", json!({ "title": "A" })).unwrap();
         world.clock.advance(5_000);
@@ -76,7 +72,7 @@ fn an_insert_made_again_names_the_same_row() {
 
 #[test]
 fn plain_rows_are_appended_once() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let id = world.id();
         let first = world.with_id(id, "append", json!({ "what": "a" })).unwrap();
         let again = world.with_id(id, "append", json!({ "what": "a" })).unwrap();
@@ -87,7 +83,7 @@ fn plain_rows_are_appended_once() {
 
 #[test]
 fn another_caller_or_pattern_with_the_same_id_makes_other_ids() {
-    let world = world(&file());
+    let world = world(NOTES);
     let id = world.id();
     let first = world.with_id(id, "write", json!({ "title": "A" })).unwrap();
     let made = first["row"]["note_id"].as_str().unwrap().to_string();
@@ -99,7 +95,7 @@ fn another_caller_or_pattern_with_the_same_id_makes_other_ids() {
 
 #[test]
 fn an_update_made_again_answers_the_row_as_it_is() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let note = world.ok("write", json!({ "title": "A" }))["row"]["note_id"].clone();
         let id = world.id();
         let first = world.with_id(id, "finish", json!({ "note_id": note })).unwrap();
@@ -114,7 +110,7 @@ fn an_update_made_again_answers_the_row_as_it_is() {
 
 #[test]
 fn a_delete_made_again_is_still_a_delete() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let note = world.ok("write", json!({ "title": "A" }))["row"]["note_id"].clone();
         let id = world.id();
         for _ in 0..2 {
@@ -126,7 +122,7 @@ fn a_delete_made_again_is_still_a_delete() {
 
 #[test]
 fn a_counter_counts_a_call_once() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let id = world.id();
         let add = json!({ "name": "c", "amount": 5 });
         assert_eq!(world.with_id(id, "count", add.clone()).unwrap(), json!({ "total": 5 }));
@@ -137,7 +133,7 @@ fn a_counter_counts_a_call_once() {
 
 #[test]
 fn a_lost_reply_is_found_out_by_asking_again() {
-    let world = world(&file());
+    let world = world(NOTES);
     world.lose_next_reply();
     let id = world.id();
     let error = world.with_id(id, "write", json!({ "title": "A" })).unwrap_err();
@@ -151,7 +147,7 @@ fn a_lost_reply_is_found_out_by_asking_again() {
 
 #[test]
 fn one_id_for_two_calls_spoils_no_index() {
-    for world in worlds(&file()) {
+    for world in worlds(NOTES) {
         let notes: Vec<_> = ["A", "B"]
             .map(|title| world.ok("write", json!({ "title": title }))["row"]["note_id"].clone())
             .to_vec();
@@ -167,7 +163,7 @@ fn one_id_for_two_calls_spoils_no_index() {
 
 #[test]
 fn a_take_made_again_never_claims_a_row_that_it_did_not_take() {
-    let world = world(&file());
+    let world = world(NOTES);
     world.ok("write", json!({ "title": "A" }));
     world.ok("write", json!({ "title": "B" }));
     let id = world.id();
@@ -182,7 +178,7 @@ fn a_take_made_again_never_claims_a_row_that_it_did_not_take() {
 
 #[test]
 fn a_take_has_no_id_where_only_its_row_would_know_it() {
-    for world in worlds(&file()).into_iter().filter(|world| !world.is_whole()) {
+    for world in worlds(NOTES).into_iter().filter(|world| !world.is_whole()) {
         world.ok("write", json!({ "title": "A" }));
         let error = world.with_id(world.id(), "take_one", json!({})).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);

@@ -9,7 +9,11 @@ use serde_json::json;
 const JOBS: &str = r#"
     [collection.jobs]
     key = "queue:{queue: text}:jobs | {job: text}"
-    fields = { due_at = "timestamp = now", rank = "i64 = 0", state = "open|taken|done = 'open'", by = "text?", attempts = "u64 = 0" }
+    fields.due_at = "timestamp = now"
+    fields.rank = "i64 = 0"
+    fields.state = "open|taken|done = 'open'"
+    fields.by = "text?"
+    fields.attempts = "u64 = 0"
     expect = { rows_per_group = 1000 }
     index.due = { key = "queue:{queue}:due | {due_at}", when = "state != 'done'" }
     index.ranked = { key = "queue:{queue}:ranked | {rank desc}", when = "state = 'open'" }

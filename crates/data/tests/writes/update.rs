@@ -7,7 +7,14 @@ use serde_json::json;
 const TASKS: &str = r#"
     [collection.tasks]
     key = "list:{list: text}:tasks | {task: text}"
-    fields = { title = "text", note = "text?", state = "open|done = 'open'", tries = "u64 = 0", made_at = "timestamp = now", changed_at = "timestamp = touch", tags = "[text] = []", until = "timestamp?" }
+    fields.title = "text"
+    fields.note = "text?"
+    fields.state = "open|done = 'open'"
+    fields.tries = "u64 = 0"
+    fields.made_at = "timestamp = now"
+    fields.changed_at = "timestamp = touch"
+    fields.tags = "[text] = []"
+    fields.until = "timestamp?"
     body = "text"
     expect = { rows_per_group = 100 }
     index.open = { key = "list:{list}:open | {title}", when = "state = 'open'" }
@@ -56,7 +63,10 @@ fn only_what_is_given_changes() {
         let key = json!({ "list": "l", "task": "t" });
         let added = world.ok(
             "add",
-            json!({ "list": "l", "task": "t", "title": "A", "note": "n", "tags": ["x", "y"], "body": "b" }),
+            json!({
+                "list": "l", "task": "t", "title": "A", "note": "n",
+                "tags": ["x", "y"], "body": "b",
+            }),
         );
         world.clock.advance(1_000);
         let edited =

@@ -226,7 +226,11 @@ impl RowState {
             }
             _ => return Ok(Vec::new()),
         };
-        entries::entries(&self.collection, &self.segments, &slots)
+        match entries::entries(&self.collection, &self.segments, &slots) {
+            // A key of which no entry can be made was never stored.
+            Err(error) if error.kind() == ErrorKind::Argument && !self.was_read => Ok(Vec::new()),
+            entries => entries,
+        }
     }
 }
 

@@ -28,8 +28,9 @@ pub(super) async fn script(
     for (line, step) in &script.steps {
         match step {
             Step::Wait(milliseconds) => clock.advance(*milliseconds),
-            Step::Call { .. } => {
-                call(&runtime, step, &mut known).await.map_err(|failure| at_line(*line, failure))?
+            Step::Call(called) => {
+                let played = call(&runtime, called, &mut known).await;
+                played.map_err(|failure| at_line(*line, failure))?;
             }
         }
     }

@@ -155,7 +155,7 @@ fn parts(
     given: &mut Map<String, Json>,
 ) {
     for part in index.parts.iter().take(count) {
-        if !collection.is_filled(&part.source) {
+        if !collection.is_filled_part(part) {
             let values = part.kind.values().into_iter().filter(|value| *value != "");
             let values: Vec<Json> = values.collect();
             given.insert(part.argument.clone(), chance.one(&values).cloned().unwrap_or_default());

@@ -3,7 +3,7 @@
 //! Naive on purpose. Unique values are found by looking at every row, an end is a comparison of
 //! two instants, and nothing here knows keys, entries or batches.
 
-use super::domain::{instant, instant_text, shown, text, whole};
+use super::domain::{Kind, instant, instant_text, shown, text, whole};
 use super::world::{
     Asked, Collection, Condition, Content, Filled, Function, Index, Life, Part, Verb, World,
 };
@@ -129,7 +129,7 @@ impl<'w> Oracle<'w> {
                     let sum = whole(row.members.get(field).unwrap_or(&Json::Null)) + amount(called);
                     let kind = collection.field(field).map(|field| field.kind);
                     let fits = match kind {
-                        Some(super::domain::Kind::U64) => u64::try_from(sum).is_ok(),
+                        Some(Kind::U64) => u64::try_from(sum).is_ok(),
                         _ => i64::try_from(sum).is_ok(),
                     };
                     if !fits {
@@ -187,7 +187,7 @@ impl<'w> Oracle<'w> {
     fn present(&self, field: &super::world::Field) -> Json {
         let now = instant_text(self.now);
         match field.kind {
-            super::domain::Kind::Date => json!(text(&now).get(..10)),
+            Kind::Date => json!(text(&now).get(..10)),
             _ => now,
         }
     }
@@ -225,7 +225,10 @@ impl<'w> Oracle<'w> {
         let mut found = Vec::new();
         for index in &collection.indexes {
             let wanted = entries(index, new);
-            let empty = |entry: &Vec<Json>| entry.iter().take(index.group).any(|part| part == "");
+            let empty = |entry: &Vec<Json>| {
+                let mut group = index.parts.iter().zip(entry).take(index.group);
+                group.any(|(part, value)| part.kind == Kind::Text && value == "")
+            };
             if wanted.iter().any(empty) {
                 found.push(ErrorKind::Argument);
             }
@@ -321,7 +324,8 @@ fn key(collection: &Collection, called: &Called<'_>) -> Map<String, Json> {
             (true, _) => json!(called.user),
             (_, true) => {
                 let made = called.answer.and_then(|answer| answer.get("row")?.get(&segment.name));
-                made.cloned().unwrap_or_default()
+                // Of a refused insert nobody knows the id; no row has it.
+                made.cloned().unwrap_or(json!(""))
             }
             _ => called.arguments.get(&segment.name).cloned().unwrap_or_default(),
         };
@@ -411,7 +415,7 @@ pub(super) fn applied(function: Function, value: &Json) -> Json {
 
 /// What a call asks for in a part of an index.
 pub(super) fn asked_for(collection: &Collection, part: &Part, called: &Called<'_>) -> Json {
-    if collection.is_filled(&part.source) {
+    if collection.is_filled_part(part) {
         return json!(called.user);
     }
     let given = called.arguments.get(&part.argument).cloned().unwrap_or_default();

@@ -7,10 +7,10 @@ use super::world::{Asked, World};
 use crate::caller::Caller;
 use crate::clock::{Clock, ManualClock, SeededRandom};
 use crate::error::Error;
-use crate::maintain::Scrub;
+use crate::maintain::{Problem, ProblemKind, Scrub};
 use crate::request::{self, Call, Runtime};
 use crate::store::Store;
-use keyspace::model::Keyspace;
+use keyspace::model::{Atomicity, Keyspace};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct Tally {
     pub listed: usize,
     /// Calls of patterns that the store does not offer.
     pub refused: usize,
+    /// Entries that failed attempts left behind, where they may.
+    pub left_behind: usize,
 }
 
 /// What went wrong, and at which operation; behind the last one it is the scrub.
@@ -90,13 +92,28 @@ pub(super) async fn play(
         repair: false,
     };
     let at = operations.len();
-    let mut problems = Vec::new();
-    let mut seen = |problem: Option<&_>, _: &_| problems.extend(problem.cloned());
-    scrub.run(&mut seen).await.map_err(failed(at))?;
-    match problems.first() {
+    match scrubbed(scrub, &mut play.tally).await.map_err(failed(at))? {
         None => Ok(play.tally),
         Some(problem) => Err(Broken { at, found: format!("scrub: {problem:?}") }),
     }
+}
+
+/// The first problem with the indexes of a store. Where entries lie apart from their rows, what a
+/// failed attempt leaves behind is no problem if it can be put right.
+async fn scrubbed(mut scrub: Scrub<'_>, tally: &mut Tally) -> Result<Option<Problem>, Error> {
+    let apart = scrub.store.describe().atomicity == Atomicity::Group;
+    let mut problems = Vec::new();
+    scrub.run(&mut |problem, _| problems.extend(problem.cloned())).await?;
+    let left = |problem: &&Problem| apart && problem.kind == ProblemKind::LeftBehind;
+    tally.left_behind += problems.iter().filter(left).count();
+    if let Some(problem) = problems.iter().find(|problem| !left(problem)) {
+        return Ok(Some(problem.clone()));
+    }
+    scrub.repair = true;
+    scrub.run(&mut |_, _| {}).await?;
+    problems.clear();
+    scrub.run(&mut |problem, _| problems.extend(problem.cloned())).await?;
+    Ok(problems.into_iter().next())
 }
 
 fn told(error: &Error) -> String {

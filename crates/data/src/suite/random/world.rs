@@ -181,6 +181,12 @@ impl Collection {
         self.owner.as_ref().is_some_and(|owner| self.field(owner).is_some())
     }
 
+    /// Whether a part of an index is filled from the caller: patterns that may read the rows of
+    /// all owners name the owner.
+    pub(super) fn is_filled_part(&self, part: &Part) -> bool {
+        self.is_filled(&part.source) && !self.is_owned_by_field()
+    }
+
     /// Whether a segment is filled from the caller.
     pub(super) fn is_filled(&self, segment: &str) -> bool {
         self.owner.as_deref() == Some(segment)

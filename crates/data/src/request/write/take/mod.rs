@@ -1,9 +1,9 @@
 //! `take`: the first row of a group for which the condition holds, changed and returned.
 //!
 //! ```text
-//! entries in order, within what the condition bounds ─▶ rows ─▶ the first that fits ─▶ commit
-//!    ▲                                                                                          │
-//!    └── a pass that lost rows to others begins anew ◀── end of the group ◀── next ◀── lost ────┘
+//! entries, in order, within what the condition bounds ─▶ rows ─▶ the first that fits ─▶ commit
+//!    ▲                                                                                     │
+//!    └── a pass that lost rows to others begins anew ◀── end of the group ◀── next ◀ lost ─┘
 //! ```
 //!
 //! A candidate in other hands is passed over, not waited for. Only a pass that lost none may say
