@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An attempt that meets a claim in other hands looks at the claim and at its owner. It then ends,
-//! after a wait or a fence, and the next attempt begins; or it takes the claim over and goes on, with
-//! the round trips of the attempts that it saves.
+//! after a wait or a fence, and the next attempt begins; or it takes the claim over and goes on,
+//! with the round trips of the attempts that it saves.
 
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};
