@@ -202,6 +202,8 @@ impl<'a> Import<'a> {
             let now = self.clock.now();
             let deadline = now.saturating_add(COMMIT_MILLISECONDS_MAX);
             let mut session = Session::new(self.store, self.schema, now, deadline);
+            // Every attempt makes an id of its own.
+            session.repeatable = false;
             let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
             let stored = session.get(&keys).await?;
             let id = CommitId::new(now, self.random);
@@ -282,6 +284,7 @@ impl<'a> Import<'a> {
             collection: incoming.collection.clone(),
             key: incoming.key.clone(),
             expect: (incoming.collection.mode == Mode::Conditional).then_some(expect),
+            read: true,
             before: stored,
             after: Some(After { value: incoming.content.clone(), expires: incoming.expires }),
             gained,

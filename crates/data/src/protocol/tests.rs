@@ -65,7 +65,7 @@ impl Whole {
             None => Expect::Absent,
         });
         let collection = self.people.clone();
-        RowChange { collection, key, expect, before, after, gained, lost }
+        RowChange { collection, key, expect, read: true, before, after, gained, lost }
     }
 
     fn set(&self, changes: Vec<RowChange>, now: i64) -> WriteSet {

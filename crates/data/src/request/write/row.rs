@@ -208,6 +208,7 @@ impl RowState {
             collection: self.collection.clone(),
             key: self.key.clone(),
             expect: self.asked.or(self.read).filter(|_| conditional),
+            read: self.was_read,
             before: self.before.clone(),
             after: after.map(|content| After { value: content.bytes.clone(), expires }),
             gained,

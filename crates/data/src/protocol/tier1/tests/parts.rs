@@ -4,7 +4,7 @@ use super::world::LONG;
 use crate::change::{After, CounterAdd, Entry, RowChange, RowCheck, WriteSet};
 use crate::clock::{ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 use crate::memory::PartitionedMemory;
 use crate::protocol::tier1::ids::{attempt_of, derived, split_attempt, with_attempt};
 use crate::protocol::tier1::settle::{Fate, fate};
@@ -13,9 +13,11 @@ use crate::protocol::{self, Obstacle, Shared, Verdict};
 use crate::schema::{CollectionSchema, Schema};
 use crate::session::{Session, Usage};
 use crate::store::{
-    Batch, CommitId, Expect, Found, Held, Key, Keyed, Range, Row, Scan, Store, Trail, Version,
+    Batch, CommitId, Description, Expect, Found, Held, Key, Keyed, Outcome, Page, Range, Reach,
+    Row, Scan, Store, Trail, Version, Write,
 };
 use crate::value::Value;
+use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use keyspace::model::{Keyspace, StoreKind};
@@ -35,9 +37,45 @@ pub(in crate::protocol) fn keyspace() -> Arc<Keyspace> {
 
 const NOW: Milliseconds = 1_700_000_000_000;
 
+/// A store whose blind batches reach as far as it says.
+#[derive(Debug)]
+struct Reaching {
+    store: PartitionedMemory,
+    reach: Reach,
+}
+
+#[async_trait]
+impl Store for Reaching {
+    fn describe(&self) -> Description {
+        Description { blind: self.reach, ..self.store.describe() }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        self.store.ensure(keyspace).await
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        self.store.get(keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        self.store.scan(scan).await
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        self.store.walk(scan).await
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        let reached = batch.writes.iter().map(|write| write.key().space()).collect::<Vec<_>>();
+        assert!(self.reach == Reach::Store || reached.iter().all(|space| *space == reached[0]));
+        self.store.commit(batch).await
+    }
+}
+
 /// A store without faults.
 struct Calm {
-    store: PartitionedMemory,
+    store: Reaching,
     schema: Arc<Schema>,
     shared: Shared,
     chance: SeededRandom,
@@ -45,7 +83,7 @@ struct Calm {
 
 impl Calm {
     fn new() -> Self {
-        let store = PartitionedMemory::new();
+        let store = Reaching { store: PartitionedMemory::new(), reach: Reach::Store };
         let schema = store.ensure(&keyspace()).now_or_never().unwrap().unwrap();
         let clock = Arc::new(ManualClock::at(NOW));
         let shared = Shared::new(clock, Arc::new(SeededRandom::new(1)));
@@ -92,6 +130,7 @@ impl Calm {
             collection: self.collection(collection),
             key: self.key(collection, "r", name),
             expect: None,
+            read: true,
             before: None,
             after: None,
             gained: Vec::new(),
@@ -145,6 +184,20 @@ impl Calm {
         usage
     }
 
+    fn write(&self, write: Write) {
+        let id = CommitId::new(NOW, &self.chance);
+        let batch = Batch { id, now: NOW, checks: Vec::new(), writes: vec![write], deadline: NOW };
+        self.store.commit(&batch).now_or_never().unwrap().unwrap();
+    }
+
+    /// What a caller leaves that dies before it has set its row.
+    fn leave(&self, set: &WriteSet) {
+        let row = set.changes[0].before.clone();
+        let left = Target::new(set, &[], &set.changes[0], row).unwrap();
+        left.enter.iter().cloned().for_each(|write| self.write(write));
+        left.claim.iter().for_each(|claiming| self.write(left.claim(claiming)));
+    }
+
     /// How many entries and claims people have.
     fn count(&self) -> (usize, usize) {
         let people = self.collection("people");
@@ -161,9 +214,18 @@ fn costs(usage: Usage) -> (u64, u64, u64) {
 fn an_insert_claims_enters_and_sets() {
     let calm = Calm::new();
     let mut change = calm.change("people", "ann", Some(&["red", "a@x"]));
-    change.before = None;
-    // Read, claim, enter, set: nothing to remove.
-    assert_eq!(costs(calm.done(vec![change])), (4, 1, 3));
+    // Claim, enter, set: nothing to remove.
+    assert_eq!(costs(calm.done(vec![change.clone()])), (3, 0, 3));
+    // A verb that has not looked, or saw less than there is.
+    (change.read, change.expect) = (false, Some(Expect::Absent));
+    let set = calm.set(vec![change.clone()]);
+    let found = calm.get(&change.key).unwrap().version;
+    let obstacle = Verdict::Obstacle(Obstacle::Row { change: 0, found });
+    let (verdict, usage) = calm.commit(&set);
+    assert_eq!((verdict, costs(usage)), (obstacle.clone(), (1, 1, 0)));
+    change.read = true;
+    change.gained.clear();
+    assert_eq!(calm.commit(&calm.set(vec![change])).0, obstacle);
     assert_eq!(calm.count(), (1, 1));
     let row = calm.get(&calm.key("people", "r", "ann")).unwrap();
     let trail = row.trail.unwrap();
@@ -191,7 +253,7 @@ fn an_update_touches_only_what_changes() {
     let after = calm.get(&change.key).unwrap().value;
     change.gained = calm.entries(&change, &after);
     change.lost.clear();
-    (change.before, change.expect) = (None, None);
+    (change.read, change.before, change.expect) = (false, None, None);
     change.after = Some(After { value: after, expires: None });
     assert_eq!(costs(calm.done(vec![change])), (2, 1, 1));
 }
@@ -202,7 +264,7 @@ fn a_removed_row_stays_dead_and_loses_everything() {
     calm.done(vec![calm.change("people", "ann", Some(&["red", "a@x"]))]);
     let mut change = calm.change("people", "ann", None);
     // A verb that knows the key only.
-    (change.before, change.lost) = (None, Vec::new());
+    (change.read, change.before, change.lost) = (false, None, Vec::new());
     assert_eq!(costs(calm.done(vec![change])), (3, 1, 3));
     assert_eq!(calm.count(), (0, 0));
     let row = calm.get(&calm.key("people", "r", "ann")).unwrap();
@@ -330,14 +392,7 @@ fn what_a_dead_caller_left_is_cleaned_when_it_is_old() {
     let change = calm.change("people", "ann", Some(&["red", "a@x"]));
     let set = calm.set(vec![change]);
     let mut session = calm.session(NOW);
-    // It came no further than its entry and its claim.
-    let left = Target::new(&set, &[], &set.changes[0], None).unwrap();
-    for write in left.enter.iter().cloned().chain([left.claim(&left.claim[0])]) {
-        let id = derived(set.id, "left", &[write.key().as_ref()]);
-        let (checks, writes) = (Vec::new(), vec![write]);
-        let batch = Batch { id, now: NOW, checks, writes, deadline: NOW };
-        calm.store.commit(&batch).now_or_never().unwrap().unwrap();
-    }
+    calm.leave(&set);
     assert_eq!(calm.count(), (1, 1));
     let keys: Vec<Key> = people
         .indexes
@@ -354,6 +409,75 @@ fn what_a_dead_caller_left_is_cleaned_when_it_is_old() {
     // Its row was fenced: the dead cannot come back.
     let row = calm.get(&calm.key("people", "r", "ann")).unwrap();
     assert!(row.trail.unwrap().dead);
+}
+
+#[test]
+fn a_claim_of_a_dead_caller_is_waited_for_fenced_and_taken_over() {
+    let calm = Calm::new();
+    calm.leave(&calm.set(vec![calm.change("people", "ann", Some(&["red", "a@x"]))]));
+    let mut session = calm.session(NOW);
+    let mut attempt = || {
+        let set = calm.set(vec![calm.change("people", "bob", Some(&["red", "a@x"]))]);
+        let before = session.usage;
+        let verdict = protocol::commit(&mut session, &set).now_or_never().unwrap().unwrap();
+        (verdict, session.usage.round_trips - before.round_trips)
+    };
+    // Claim, look at the claim and at its owner; the fourth attempt fences.
+    for trips in [3, 3, 3, 4] {
+        assert_eq!(attempt(), (Verdict::Obstacle(Obstacle::Contended), trips));
+    }
+    // Then the claim is free: take it over, enter, set.
+    let (verdict, trips) = attempt();
+    assert!(matches!(verdict, Verdict::Committed { .. }), "{verdict:?}");
+    assert_eq!(trips, 6);
+    assert!(calm.get(&calm.key("people", "r", "ann")).unwrap().trail.unwrap().dead);
+}
+
+#[test]
+fn a_repair_writes_what_is_missing_and_removes_what_is_nobodys() {
+    let calm = Calm::new();
+    let people = calm.collection("people");
+    calm.done(vec![calm.change("people", "ann", Some(&["red", "a@x"]))]);
+    let owner = calm.key("people", "r", "ann");
+    let repair = |entry: &Key, now: Milliseconds| {
+        let mut session = calm.session(now);
+        let repaired = protocol::repair(&mut session, &people, Some(0), entry, &owner);
+        repaired.now_or_never().unwrap().unwrap()
+    };
+    let row = calm.get(&owner).unwrap();
+    for entry in calm.entries(&calm.change("people", "ann", None), &row.value) {
+        let stored = protocol::stored_entry_key(&people, &entry, &row).unwrap();
+        calm.write(Write::Delete { key: stored });
+        assert!(repair(&entry.key, NOW));
+        let row = calm.get(&owner).unwrap();
+        let stored = protocol::stored_entry_key(&people, &entry, &row).unwrap();
+        let found = Keyed { row: calm.get(&stored).unwrap(), key: stored };
+        assert_eq!(found.row.value, entry.value);
+        let index = &people.indexes[entry.index];
+        assert!(protocol::belongs(&people, index, &found, &row).unwrap());
+    }
+    assert_eq!(calm.count(), (1, 1));
+    calm.leave(&calm.set(vec![calm.change("people", "ann", Some(&["blue", "a@x"]))]));
+    let left = calm.all(people.indexes[0].key.space);
+    assert_eq!(left.len(), 2);
+    let row = calm.get(&owner).unwrap();
+    let is_nobodys =
+        |keyed: &&Keyed| !protocol::belongs(&people, &people.indexes[0], keyed, &row).unwrap();
+    let nobodys = &left.iter().find(is_nobodys).unwrap().key;
+    assert!(!repair(nobodys, NOW));
+    assert!(repair(nobodys, NOW + LONG));
+    assert_eq!(calm.count(), (1, 1));
+}
+
+#[test]
+fn plain_rows_enter_first_where_a_blind_batch_reaches_one_place() {
+    let mut calm = Calm::new();
+    calm.store.reach = Reach::Place;
+    let usage = calm.done(vec![calm.change("logs", "one", Some(&["red"]))]);
+    assert_eq!(costs(usage), (2, 0, 2));
+    let usage = calm.done(vec![calm.change("logs", "one", None)]);
+    assert_eq!(costs(usage), (2, 0, 2));
+    assert!(calm.all(calm.collection("logs").indexes[0].key.space).is_empty());
 }
 
 #[test]

@@ -197,7 +197,16 @@ impl World {
                 (true, None) => Some(Expect::Absent),
             };
             let collection = self.people.clone();
-            changes.push(RowChange { collection, key, expect, before, after, gained, lost });
+            changes.push(RowChange {
+                collection,
+                key,
+                expect,
+                read: looks,
+                before,
+                after,
+                gained,
+                lost,
+            });
         }
         let (checks, adds) = (Vec::new(), Vec::new());
         (!changes.is_empty()).then_some(WriteSet { id, now, deadline, checks, changes, adds })
