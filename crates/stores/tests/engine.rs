@@ -56,3 +56,17 @@ fn patterns_run_on_it() {
     let report = block_on(suite::patterns::run(&make, &suite::Options::default())).unwrap();
     assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{report}");
 }
+
+#[test]
+fn callers_at_the_same_time_agree_on_it() {
+    let folder = Folder::new();
+    let number = AtomicU32::new(0);
+    let options = Options { durability: Durability::Process, ..Options::default() };
+    let make = || {
+        let path = folder.path().join(number.fetch_add(1, Ordering::SeqCst).to_string());
+        let store: Arc<dyn Store> = Arc::new(EngineStore::open(path, &options).unwrap());
+        Box::pin(async { store }) as _
+    };
+    let report = block_on(suite::together::run(&make, &suite::Options::default())).unwrap();
+    assert!(report.failed.is_empty(), "{report}");
+}

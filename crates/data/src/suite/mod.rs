@@ -23,6 +23,7 @@ pub mod oracle;
 pub mod patterns;
 pub mod random;
 pub mod sabotage;
+pub mod together;
 pub mod wait;
 
 pub use bench::{Bench, Checked, Failure};
