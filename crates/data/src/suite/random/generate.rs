@@ -201,7 +201,8 @@ fn index(chance: &Chance, collection: &Collection, plain: bool, number: usize) -
         let each = |parts: &[Part]| parts.iter().any(|part| part.function == Function::Each);
         // A source stands in a key once, and one `each` is all there may be.
         let twice = parts.iter().any(|other| other.source == part.source);
-        if !twice && !(part.function == Function::Each && each(&parts)) {
+        let plural = part.function == Function::Each && each(&parts);
+        if !twice && !plural {
             parts.push(part);
         }
     }
@@ -275,9 +276,8 @@ fn patterns(
                 ask("insert", Verb::Insert);
             }
             ask("delete", Verb::Delete);
-            if plain || (collection.content == Content::Value && !collection.immutable) {
-                ask("put", Verb::Put);
-            } else if !collection.immutable && chance.percent(70) {
+            let puts = plain || collection.content == Content::Value || chance.percent(70);
+            if puts && !collection.immutable {
                 ask("put", Verb::Put);
             }
             if collection.content == Content::Record && !plain && !collection.immutable {

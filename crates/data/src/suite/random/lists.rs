@@ -1,7 +1,8 @@
 //! Lists by the oracle: every row is looked at, then sorted.
 
 use super::domain::{Kind, text};
-use super::oracle::{Called, Oracle, Row, applied, asked_for, entries};
+use super::entries::{applied, asked_for, entries};
+use super::oracle::{Called, Oracle, Row};
 use super::world::{Collection, Function, Index, Verb};
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;

@@ -11,6 +11,7 @@
 //! is generated anew and counted. Afterwards every index entry must be true.
 
 mod domain;
+mod entries;
 mod generate;
 mod lists;
 mod operation;

@@ -4,9 +4,8 @@
 //! two instants, and nothing here knows keys, entries or batches.
 
 use super::domain::{Kind, instant, instant_text, shown, text, whole};
-use super::world::{
-    Asked, Collection, Condition, Content, Filled, Function, Index, Life, Part, Verb, World,
-};
+use super::entries::{asked_for, entries, holds};
+use super::world::{Asked, Collection, Condition, Content, Filled, Life, Verb, World};
 use crate::error::ErrorKind;
 use serde_json::{Map, Value as Json, json};
 
@@ -91,14 +90,11 @@ impl<'w> Oracle<'w> {
             }
             Verb::Insert | Verb::Put => {
                 let new = self.whole(collection, called, key, called.arguments);
+                let same = |row: &Row| collection.immutable && is_same(collection, row, &new);
                 let replaces = matches!(called.asked.verb, Verb::Put) && !collection.immutable;
-                match stored {
-                    Some(row)
-                        if !foreign && collection.immutable && is_same(collection, &row, &new) =>
-                    {
-                        Expected::Changed(Some(row), true)
-                    }
-                    Some(_) if foreign || !replaces => {
+                match (own.filter(same), stored) {
+                    (Some(row), _) => Expected::Changed(Some(row), true),
+                    (_, Some(_)) if foreign || !replaces => {
                         let mut kinds = vec![ErrorKind::Conflict];
                         kinds.extend(self.obstacles(place, collection, &new));
                         Expected::Refused(kinds)
@@ -108,39 +104,54 @@ impl<'w> Oracle<'w> {
             }
             Verb::Update { condition, creates, .. } => match own {
                 Some(row) => self.update(place, collection, called, row, condition.as_ref()),
-                None if *creates && !foreign => {
-                    let given = called.arguments;
-                    let lacks = |field: &&super::world::Field| {
-                        field.is_required() && !given.contains_key(&field.name)
-                    };
-                    if collection.fields.iter().any(|field| lacks(&field)) {
-                        return Expected::Refused(vec![ErrorKind::Argument]);
-                    }
-                    let new = self.whole(collection, called, key, given);
-                    self.store(place, collection, new)
-                }
+                None if *creates && !foreign => self.create(place, collection, called, key),
                 None => Expected::Refused(vec![ErrorKind::NotFound]),
             },
             Verb::Add if collection.content == Content::Window => self.window(place, called, key),
             Verb::Add => self.count(place, collection, called, key),
             Verb::AddTo(field) => match own {
                 None => Expected::Refused(vec![ErrorKind::NotFound]),
-                Some(mut row) => {
-                    let sum = whole(row.members.get(field).unwrap_or(&Json::Null)) + amount(called);
-                    let kind = collection.field(field).map(|field| field.kind);
-                    let fits = match kind {
-                        Some(Kind::U64) => u64::try_from(sum).is_ok(),
-                        _ => i64::try_from(sum).is_ok(),
-                    };
-                    if !fits {
-                        return Expected::Refused(vec![ErrorKind::Overflow]);
-                    }
-                    row.members.insert(field.clone(), shown(sum));
-                    self.touch(collection, &mut row);
-                    self.store(place, collection, row)
-                }
+                Some(row) => self.add_to(place, collection, called, row, field),
             },
         }
+    }
+
+    /// An update that found no row.
+    fn create(
+        &mut self,
+        place: usize,
+        collection: &Collection,
+        called: &Called<'_>,
+        key: Map<String, Json>,
+    ) -> Expected {
+        let given = called.arguments;
+        let mut required = collection.fields.iter().filter(|field| field.is_required());
+        if required.any(|field| !given.contains_key(&field.name)) {
+            return Expected::Refused(vec![ErrorKind::Argument]);
+        }
+        let new = self.whole(collection, called, key, given);
+        self.store(place, collection, new)
+    }
+
+    fn add_to(
+        &mut self,
+        place: usize,
+        collection: &Collection,
+        called: &Called<'_>,
+        mut row: Row,
+        field: &str,
+    ) -> Expected {
+        let sum = row.members.get(field).map_or(0, whole) + amount(called);
+        let fits = match collection.field(field).map(|field| field.kind) {
+            Some(Kind::U64) => u64::try_from(sum).is_ok(),
+            _ => i64::try_from(sum).is_ok(),
+        };
+        if !fits {
+            return Expected::Refused(vec![ErrorKind::Overflow]);
+        }
+        row.members.insert(field.to_string(), shown(sum));
+        self.touch(collection, &mut row);
+        self.store(place, collection, row)
     }
 
     /// Remembers the version a change was answered.
@@ -356,71 +367,4 @@ fn is_same(collection: &Collection, stored: &Row, new: &Row) -> bool {
 
 fn amount(called: &Called<'_>) -> i128 {
     called.arguments.get("amount").map_or(1, whole)
-}
-
-pub(super) fn holds(condition: &Condition, members: &Map<String, Json>) -> bool {
-    let member = |name: &String| members.get(name).unwrap_or(&Json::Null);
-    match condition {
-        Condition::Equals(field, constant) => member(field) == constant,
-        Condition::Above(field, number) => {
-            !member(field).is_null() && whole(member(field)) > i128::from(*number)
-        }
-        Condition::IsNull(field) => member(field).is_null(),
-    }
-}
-
-/// What an index holds of a row: the values of its parts, once for each element.
-pub(super) fn entries(index: &Index, row: &Row) -> Vec<Vec<Json>> {
-    if index.when.as_ref().is_some_and(|when| !holds(when, &row.members)) {
-        return Vec::new();
-    }
-    let mut entries: Vec<Vec<Json>> = vec![Vec::new()];
-    for part in &index.parts {
-        let values = part_values(part, row);
-        let longer = entries.iter().flat_map(|entry| {
-            values.iter().map(|value| entry.iter().chain([value]).cloned().collect())
-        });
-        entries = longer.collect();
-    }
-    entries
-}
-
-/// What a row has for a part: nothing, a value, or one for each element.
-fn part_values(part: &Part, row: &Row) -> Vec<Json> {
-    match row.members.get(&part.source) {
-        None | Some(Json::Null) => Vec::new(),
-        Some(Json::Array(items)) if part.function == Function::Each => {
-            let mut once: Vec<Json> = Vec::new();
-            for item in items {
-                if !once.contains(item) {
-                    once.push(item.clone());
-                }
-            }
-            once
-        }
-        Some(value) => vec![applied(part.function, value)],
-    }
-}
-
-/// What a function makes of a value.
-pub(super) fn applied(function: Function, value: &Json) -> Json {
-    let text = text(value);
-    match function {
-        Function::None | Function::Each => value.clone(),
-        Function::Lower => json!(text.to_lowercase()),
-        Function::Floor => json!(format!("{}:00:00.000Z", text.get(..13).unwrap_or_default())),
-        Function::Day => json!(text.get(..10)),
-    }
-}
-
-/// What a call asks for in a part of an index.
-pub(super) fn asked_for(collection: &Collection, part: &Part, called: &Called<'_>) -> Json {
-    if collection.is_filled_part(part) {
-        return json!(called.user);
-    }
-    let given = called.arguments.get(&part.argument).cloned().unwrap_or_default();
-    match part.function {
-        Function::Lower | Function::Floor => applied(part.function, &given),
-        _ => given,
-    }
 }
