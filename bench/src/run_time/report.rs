@@ -109,8 +109,8 @@ const HEAD: &str = "\
 numbers are those of one machine. Contenders take turns within each line.
 
 - **Keyway**: typed calls of `notes.toml` on its engine, 256 MiB of cache. Each insert checks that
-  the key is free, keeps a version for the row, and remembers its outcome so that a repeated call does
-  nothing.
+  the key is free, keeps a version for the row, and remembers its outcome so that a repeated call
+  does nothing.
 - **engine by hand**: the same engine with the same settings, the same rows and entries, keys and
   values packed by hand; no checks, no versions, no outcomes.
 - **SQLite**: WAL, 256 MiB of cache, mapped memory, prepared statements, no row ids; a writer behind

@@ -32,6 +32,8 @@ pub enum Existing {
 /// A row to be brought in.
 #[derive(Clone, Debug)]
 struct Incoming {
+    /// Which row of the import it is, counted from 1.
+    number: u64,
     collection: Arc<CollectionSchema>,
     key: Key,
     segments: Vec<Value>,
@@ -49,7 +51,8 @@ pub struct ImportedRows {
     pub kept: u64,
 }
 
-/// An import into a store.
+/// An import into a store. An error about one row has its number, counted from 1, as `row`; rows
+/// before it may not have been committed yet, which `finish` does.
 pub struct Import<'a> {
     store: &'a dyn Store,
     schema: &'a Arc<Schema>,
@@ -59,6 +62,7 @@ pub struct Import<'a> {
     shapes: HashMap<String, Arc<AnswerShape>>,
     waiting: Vec<Incoming>,
     weight: usize,
+    taken_in: u64,
     /// What has been done so far.
     pub rows: ImportedRows,
 }
@@ -91,6 +95,7 @@ impl<'a> Import<'a> {
             shapes: shapes.collect(),
             waiting: Vec::new(),
             weight: 0,
+            taken_in: 0,
             rows: ImportedRows::default(),
         }
     }
@@ -130,10 +135,12 @@ impl<'a> Import<'a> {
         slots: Vec<Value>,
         expires: Option<Milliseconds>,
     ) -> Result<()> {
+        self.taken_in += 1;
         let key = collection.key.encode(&segments)?;
         let content = collection.encode(&slots)?;
         self.weight += key.bytes().len() + content.len();
-        self.waiting.push(Incoming { collection, key, segments, slots, content, expires });
+        let number = self.taken_in;
+        self.waiting.push(Incoming { number, collection, key, segments, slots, content, expires });
         if self.waiting.len() >= BATCH_ROWS || self.weight >= BATCH_BYTES {
             self.flush().await?;
         }
@@ -204,7 +211,8 @@ impl<'a> Import<'a> {
             let mut set = WriteSet { id, now, deadline, checks: Vec::new(), changes, adds };
             let mut done = ImportedRows::default();
             for (incoming, stored) in rows.iter().zip(stored) {
-                self.plan(incoming, stored, &mut set, &mut done)?;
+                let planned = self.plan(incoming, stored, &mut set, &mut done);
+                planned.map_err(|error| error.with("row", incoming.number))?;
             }
             if set.changes.is_empty() && set.adds.is_empty() {
                 return Ok(done);
@@ -216,7 +224,7 @@ impl<'a> Import<'a> {
                         .with("id", id));
                 }
                 Verdict::Obstacle(protocol::Obstacle::Taken { change, index }) => {
-                    return Err(taken(&set, change, index));
+                    return Err(taken(&set, change, index, rows));
                 }
                 Verdict::Obstacle(_) => {}
             }
@@ -327,10 +335,14 @@ fn members(
     shape.members.iter().map(value).collect()
 }
 
-fn taken(set: &WriteSet, change: usize, index: usize) -> Error {
+fn taken(set: &WriteSet, change: usize, index: usize, rows: &[Incoming]) -> Error {
     let error = Error::new(ErrorKind::Taken, "a unique value belongs to another row");
     let Some(change) = set.changes.get(change) else { return error };
     let index = change.collection.indexes.get(index);
     let name = index.map_or("", |index| index.name());
-    error.with("collection", change.collection.name()).with("index", name)
+    let error = error.with("collection", change.collection.name()).with("index", name);
+    match rows.iter().find(|row| row.key == change.key) {
+        Some(row) => error.with("row", row.number),
+        None => error,
+    }
 }

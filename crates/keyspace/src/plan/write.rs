@@ -6,9 +6,9 @@
 //! plain rows    one logged batch on Cassandra; enter ─▶ write ─▶ clean up on Redis Cluster
 //! ```
 //!
-//! An attempt that meets a claim in other hands looks at the claim and at its owner. It then
-//! ends, after a wait or a fence, and the next attempt begins; or it takes the claim over and
-//! goes on, with the round trips of the attempts that it saves.
+//! An attempt that meets a claim in other hands looks at the claim and at its owner. It then ends,
+//! after a wait or a fence, and the next attempt begins; or it takes the claim over and goes on,
+//! with the round trips of the attempts that it saves.
 
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};

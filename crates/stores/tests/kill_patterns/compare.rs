@@ -159,7 +159,8 @@ impl Check<'_> {
         let round = self.round;
         for tag in TAGS {
             let tagged = |thing: &&Json| thing["tags"].as_array().unwrap().contains(&json!(tag));
-            let wanted: Vec<Json> = things.values().filter(tagged).map(|thing| json!({"shelf": thing["shelf"], "thing": thing["thing"], "stamp": thing["stamp"]})).collect();
+            let kept = |thing: &Json| json!({"shelf": thing["shelf"], "thing": thing["thing"], "stamp": thing["stamp"]});
+            let wanted: Vec<Json> = things.values().filter(tagged).map(kept).collect();
             let found = all(self.runtime, "tagged", json!({"tags": tag}));
             assert_eq!(found, wanted, "{round:?} {tag}");
         }

@@ -172,10 +172,6 @@ impl Collection {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    pub(super) fn segment(&self, name: &str) -> Option<(usize, &Segment)> {
-        self.segments.iter().enumerate().find(|(_, segment)| segment.name == name)
-    }
-
     /// Whether the owner is a field.
     pub(super) fn is_owned_by_field(&self) -> bool {
         self.owner.as_ref().is_some_and(|owner| self.field(owner).is_some())

@@ -68,7 +68,7 @@ struct Wish {
 impl World {
     pub fn new(seed: u64, rules: Rules) -> Self {
         let chance = SeededRandom::new(seed);
-        let remembers = chance.number() % 2 == 0;
+        let remembers = chance.number().is_multiple_of(2);
         let store = match remembers {
             true => PartitionedMemory::new(),
             false => PartitionedMemory::forgetting(),
