@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use keyspace::model::{Keyspace, StepAction, StoreKind, Verb, limits};
+use keyspace::model::{Atomicity, Keyspace, StepAction, StoreKind, Verb, limits};
 use keyspace::plan::{self, Answer, Plan, Step, explain};
 use std::path::{Path, PathBuf};
 
@@ -169,6 +169,12 @@ fn fits(what: &str, store: StoreKind, plan: &Plan, answer: &Answer) {
     let cap = match store.is_cql() && plan.pattern.many.is_some() && bounds.transactions == 0 {
         true => limits::CASSANDRA_BATCH_BYTES_MAX,
         false => limits::BATCH_BYTES_MAX,
+    };
+    // Where a commit reaches one group, claims and entries elsewhere are batches of their own: each
+    // row written is one at most.
+    let batches = match store.atomicity() {
+        Atomicity::WholeStore => batches,
+        Atomicity::Group => batches.max(bounds.rows_written),
     };
     assert!(bounds.bytes_written <= batches * cap, "{what}: {bounds:?}");
     let reads: Vec<bool> = plan.steps.iter().filter_map(waits).collect();
