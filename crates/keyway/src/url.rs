@@ -17,6 +17,9 @@ use std::str::FromStr;
 /// What can be opened in this version, for messages.
 const OFFERED: &str = "memory:, engine:DIRECTORY, or a directory";
 
+/// The parameter for the engine's cache.
+const CACHE: &str = "cache_mib";
+
 /// Other schemes by which a store is known.
 const OTHER_SCHEMES: [(&str, StoreKind); 4] = [
     ("file", StoreKind::Files),
@@ -30,12 +33,14 @@ const OTHER_SCHEMES: [(&str, StoreKind); 4] = [
 pub enum StoreUrl {
     /// `memory:`
     Memory,
-    /// `engine:DIRECTORY?durability=power|process|none`
+    /// `engine:DIRECTORY?durability=power|process|none&cache_mib=64`
     Engine {
         /// Where its files are.
         directory: PathBuf,
         /// What an acknowledged commit survives.
         durability: Durability,
+        /// Mebibytes of its files kept in memory; the engine's choice unless given.
+        cache_mib: Option<u32>,
     },
 }
 
@@ -115,13 +120,18 @@ fn engine(path: &str, query: &str) -> Result<StoreUrl> {
     };
     let directory = directory(path)?;
     let mut durability = Durability::Power;
-    for (_, value) in parameters(query, &["durability"])? {
-        durability = Durability::from_name(&value).ok_or_else(|| {
-            Error::new(ErrorKind::Argument, "`durability` is `power`, `process` or `none`")
-                .with("given", &value)
-        })?;
+    let mut cache_mib = None;
+    for (name, value) in parameters(query, &["durability", CACHE])? {
+        let refused = |message| Error::new(ErrorKind::Argument, message).with("given", &value);
+        if name == CACHE {
+            let parsed = value.parse().map_err(|_| refused("`cache_mib` is a number of MiB"));
+            cache_mib = Some(parsed?);
+        } else {
+            let message = "`durability` is `power`, `process` or `none`";
+            durability = Durability::from_name(&value).ok_or_else(|| refused(message))?;
+        }
     }
-    Ok(StoreUrl::Engine { directory, durability })
+    Ok(StoreUrl::Engine { directory, durability, cache_mib })
 }
 
 /// The parameters of a query, each known and given once.
@@ -197,7 +207,14 @@ mod tests {
     use super::*;
 
     fn engine(directory: &str, durability: Durability) -> StoreUrl {
-        StoreUrl::Engine { directory: PathBuf::from(directory), durability }
+        StoreUrl::Engine { directory: PathBuf::from(directory), durability, cache_mib: None }
+    }
+
+    #[test]
+    fn a_cache_is_given_in_mebibytes() {
+        let url = "engine:d?cache_mib=256&durability=none".parse::<StoreUrl>().unwrap();
+        let StoreUrl::Engine { cache_mib, .. } = url else { unreachable!() };
+        assert_eq!(cache_mib, Some(256));
     }
 
     #[test]
@@ -234,7 +251,8 @@ mod tests {
             ("engine://host/x", ErrorKind::Argument, "no host"),
             ("memory:x", ErrorKind::Argument, "no place"),
             ("memory:?durability=none", ErrorKind::Argument, "known: none"),
-            ("engine:d?sync=1", ErrorKind::Argument, "known: durability"),
+            ("engine:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib"),
+            ("engine:d?cache_mib=much", ErrorKind::Argument, "a number of MiB"),
             ("engine:d?durability=yes", ErrorKind::Argument, "`power`, `process` or `none`"),
             ("engine:d?durability=none&durability=power", ErrorKind::Argument, "twice"),
             ("engine:a%2", ErrorKind::Argument, "hexadecimal"),

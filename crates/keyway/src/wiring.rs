@@ -11,8 +11,11 @@ use stores::engine::{EngineStore, Options};
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
-        StoreUrl::Engine { directory, durability } => {
-            let options = Options { durability: *durability, ..Options::default() };
+        StoreUrl::Engine { directory, durability, cache_mib } => {
+            let mut options = Options { durability: *durability, ..Options::default() };
+            if let Some(mib) = cache_mib {
+                options.cache_bytes = u64::from(*mib) << 20;
+            }
             let directory = directory.clone();
             let store = apart(move || EngineStore::open(directory, &options)).await?;
             Ok(Arc::new(store))
