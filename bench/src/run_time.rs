@@ -2,23 +2,80 @@
 //! all doing the same work in one run; prints ratios.
 //!
 //! Contenders take turns within each line, so that a slow moment of the machine falls on all alike;
-//! the median of the rounds counts. Nothing here may favour us by giving the others more work.
+//! the median of the rounds counts. Before anything is measured, all must answer the same to the
+//! same questions. Nothing here may favour us by giving the others more work.
 //!
 //! ```text
-//! cargo run --release -p bench --bin run_time [--notes 1000000] [part of the name of a line]
+//! cargo run --release -p bench --bin run_time -- [--notes 1000000] [--rounds 5] [--seconds 0.5]
+//!                                                [--only WORD] [--who WORD] [--report FILE]
+//! cargo run --release -p bench --bin run_time -- --large 10000000
 //! ```
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
 
+#[path = "run_time/agree.rs"]
+mod agree;
 #[path = "run_time/contender.rs"]
 mod contender;
-#[path = "run_time/data.rs"]
-mod data_set;
 #[path = "run_time/hand_written.rs"]
 mod hand_written;
+#[path = "run_time/large.rs"]
+mod large;
+#[path = "run_time/lines.rs"]
+mod lines;
+#[path = "run_time/measure.rs"]
+mod measure;
 #[path = "run_time/native.rs"]
 mod native;
+#[path = "run_time/nearest.rs"]
+mod nearest;
+#[path = "run_time/notes.rs"]
+mod notes;
+#[path = "run_time/report.rs"]
+mod report;
+#[path = "run_time/settings.rs"]
+mod settings;
 #[path = "run_time/sqlite.rs"]
 mod sqlite;
+#[path = "run_time/toasty.rs"]
+mod toasty_on_sqlite;
+#[path = "run_time/typed.rs"]
+mod typed;
 
-fn main() {}
+use contender::Entrant;
+use settings::Settings;
+
+/// Us first, then the same engine by hand, then the peers.
+const ENTRANTS: [Entrant; 5] = [
+    Entrant { name: "Keyway", open: typed::open },
+    Entrant { name: "engine by hand", open: hand_written::open },
+    Entrant { name: "SQLite", open: sqlite::open },
+    Entrant { name: "native_db", open: native::open },
+    Entrant { name: "Toasty on SQLite", open: toasty_on_sqlite::open },
+];
+
+fn main() {
+    let settings = Settings::from_arguments(std::env::args().skip(1));
+    let folder = settings.fresh_folder();
+    match settings.large {
+        Some(rows) => {
+            let part = large::run(&folder, rows);
+            report::write_large(&settings, &part);
+        }
+        None => {
+            let asked = |at: usize| at == 1 || ENTRANTS[at].name.contains(&settings.who);
+            let asked = (0..ENTRANTS.len()).filter(|at| asked(*at));
+            let entrants: Vec<Entrant> = asked.map(|at| ENTRANTS[at]).collect();
+            agree::check(&folder, &entrants);
+            let lines = lines::run(&settings, &folder, &entrants);
+            report::write(&settings, &entrants, &lines);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

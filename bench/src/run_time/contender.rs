@@ -1,6 +1,6 @@
 //! What every contender must be able to do. All do the same work and answer whole notes.
 
-use super::data::Note;
+use super::notes::Note;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub trait Contender: Send + std::marker::Sync {
 }
 
 /// A way to open a contender in a directory.
+#[derive(Clone, Copy)]
 pub struct Entrant {
     /// Its name in the report.
     pub name: &'static str,

@@ -5,10 +5,11 @@
 //! writes the same rows.
 
 use super::contender::{Contender, Sync};
-use super::data::Note;
+use super::nearest::nearest;
+use super::notes::Note;
 use data::{Value, geo};
 use fjall::config::{PartitioningPolicy, PinningPolicy};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use keyspace::plan::Grid;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -43,6 +44,7 @@ pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
     let database = Database::builder(path)
         .cache_size(256 << 20)
         .max_journaling_size(128 << 20)
+        .journal_compression(CompressionType::None)
         .manual_journal_persist(true)
         .open()
         .unwrap();
@@ -93,6 +95,18 @@ fn pack(note: &Note) -> Vec<u8> {
     value
 }
 
+fn pack_point(lat: f64, lon: f64) -> [u8; 16] {
+    let mut point = [0; 16];
+    point[..8].copy_from_slice(&lat.to_le_bytes());
+    point[8..].copy_from_slice(&lon.to_le_bytes());
+    point
+}
+
+fn unpack_point(point: &[u8]) -> (f64, f64) {
+    let number = |at: usize| f64::from_le_bytes(point[at..at + 8].try_into().unwrap());
+    (number(0), number(8))
+}
+
 fn unpack(key: &[u8], value: &[u8]) -> Note {
     let number = |at: usize| f64::from_le_bytes(value[at..at + 8].try_into().unwrap());
     let mut rest = &value[16..];
@@ -113,9 +127,13 @@ fn unpack(key: &[u8], value: &[u8]) -> Note {
     }
 }
 
+/// Where the keys that begin so end.
 fn end_of(front: &[u8]) -> Vec<u8> {
     let mut end = front.to_vec();
-    *end.last_mut().unwrap() += 1;
+    while end.pop_if(|last| *last == 0xff).is_some() {}
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
     end
 }
 
@@ -132,7 +150,7 @@ impl HandWritten {
             place.extend_from_slice(&key[1..9]);
             batch.insert(&self.rows, key, pack(note));
             batch.insert(&self.rows, tag, []);
-            batch.insert(&self.rows, place, []);
+            batch.insert(&self.rows, place, pack_point(note.lat, note.lon));
         }
         match self.sync {
             Sync::Process => batch.durability(Some(PersistMode::Buffer)).commit().unwrap(),
@@ -221,19 +239,20 @@ impl Contender for HandWritten {
 
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {
         let snapshot = self.database.snapshot();
-        let mut keys = Vec::new();
+        let mut found = Vec::new();
         for cell in geo::cover(Grid::Cell(LEVEL), lat, lon, radius).unwrap() {
             let Value::Cell(cell) = cell else { continue };
             let front = place_front(cell);
             let end = end_of(&front);
             for item in snapshot.range(&self.rows, front..end) {
-                let entry = item.key().unwrap();
+                let (entry, point) = item.into_inner().unwrap();
                 let id = u128::from_be_bytes(entry[9..25].try_into().unwrap());
                 let user = u64::from_be_bytes(entry[25..33].try_into().unwrap());
-                keys.push(note_key(user, id));
+                found.push((unpack_point(&point), (user, id)));
             }
         }
-        let notes = self.fetch(&snapshot, keys.into_iter());
-        Some(super::nearest(notes, lat, lon, radius))
+        let keys = nearest(found, lat, lon, radius);
+        let keys = keys.into_iter().map(|(user, id)| note_key(user, id));
+        Some(self.fetch(&snapshot, keys))
     }
 }

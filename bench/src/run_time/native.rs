@@ -3,7 +3,7 @@
 //! It offers no way to commit without a sync, and no search around a point.
 
 use super::contender::{Contender, Sync};
-use super::data::Note;
+use super::notes::Note;
 use native_db::{Builder, Database, Models, ToKey, native_db};
 use native_model::{Model, native_model};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,11 @@ pub fn open(path: &Path, _: Sync) -> Arc<dyn Contender> {
     let file = path.join("notes.native");
     let mut builder = Builder::new();
     builder.set_cache_size(256 << 20);
-    Arc::new(Native(builder.create(&MODELS, file).unwrap()))
+    let opened = match file.exists() {
+        true => builder.open(&MODELS, file),
+        false => builder.create(&MODELS, file),
+    };
+    Arc::new(Native(opened.unwrap()))
 }
 
 fn stored(note: Note) -> Stored {

@@ -2,8 +2,11 @@
 //! that reads and one for whoever writes.
 
 use super::contender::{Contender, Sync};
-use super::data::Note;
-use rusqlite::{Connection, Row, params};
+use super::nearest::nearest;
+use super::notes::Note;
+use data::{Value, geo};
+use keyspace::plan::Grid;
+use rusqlite::{Connection, Row, params, params_from_iter};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -21,19 +24,32 @@ thread_local! {
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS notes (author INTEGER NOT NULL, note_id BLOB NOT NULL, title TEXT NOT NULL,
   words TEXT NOT NULL, tag TEXT NOT NULL, lat REAL NOT NULL, lon REAL NOT NULL,
-  PRIMARY KEY (author, note_id DESC)) WITHOUT ROWID, STRICT;
+  cell INTEGER NOT NULL, PRIMARY KEY (author, note_id DESC)) WITHOUT ROWID, STRICT;
 CREATE INDEX IF NOT EXISTS notes_by_tag ON notes (tag, note_id DESC);
-CREATE INDEX IF NOT EXISTS notes_by_place ON notes (lat, lon);
+CREATE INDEX IF NOT EXISTS notes_by_place ON notes (cell, lat, lon);
 ";
+
+/// How a connection is set up.
+pub fn settings(sync: Sync) -> [&'static str; 6] {
+    let level = match sync {
+        Sync::Power => "PRAGMA synchronous=FULL",
+        Sync::Process => "PRAGMA synchronous=NORMAL",
+    };
+    [
+        "PRAGMA journal_mode=WAL",
+        level,
+        "PRAGMA cache_size=-262144",
+        "PRAGMA busy_timeout=10000",
+        "PRAGMA temp_store=MEMORY",
+        "PRAGMA mmap_size=1073741824",
+    ]
+}
 
 fn connect(path: &Path, sync: Sync) -> Connection {
     let connection = Connection::open(path.join("notes.sqlite")).unwrap();
-    let level = if sync == Sync::Power { "FULL" } else { "NORMAL" };
-    let settings = format!(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous={level}; PRAGMA cache_size=-262144;
-         PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=1073741824;"
-    );
-    connection.execute_batch(&settings).unwrap();
+    for setting in settings(sync) {
+        connection.execute_batch(setting).unwrap();
+    }
     connection.set_prepared_statement_cache_capacity(64);
     connection
 }
@@ -65,14 +81,15 @@ impl Sqlite {
             connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
         {
             let mut insert = transaction
-                .prepare_cached("INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+                .prepare_cached("INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
                 .unwrap();
             for n in notes {
                 let id = n.note_id.to_be_bytes();
                 let author = n.author as i64;
-                insert
-                    .execute(params![author, id.as_slice(), n.title, n.words, n.tag, n.lat, n.lon])
-                    .unwrap();
+                let cell = geo::cell(n.lat, n.lon, LEVEL).unwrap() as i64;
+                let Note { title, words, tag, lat, lon, .. } = n;
+                let values = params![author, id.as_slice(), title, words, tag, lat, lon, cell];
+                insert.execute(values).unwrap();
             }
         }
         transaction.commit().unwrap();
@@ -127,15 +144,28 @@ impl Contender for Sqlite {
     }
 
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {
-        let north = radius / 111_195.0;
-        let east = north / lat.to_radians().cos();
-        let notes = self.read(|connection| {
-            let text = "SELECT * FROM notes WHERE lat BETWEEN ?1 AND ?2 AND lon BETWEEN ?3 AND ?4";
-            let mut query = connection.prepare_cached(text).unwrap();
-            let around = params![lat - north, lat + north, lon - east, lon + east];
-            let found = query.query_map(around, note).unwrap();
-            found.map(Result::unwrap).collect()
+        let cells = geo::cover(Grid::Cell(LEVEL), lat, lon, radius).unwrap();
+        let cells = cells.into_iter().filter_map(|cell| match cell {
+            Value::Cell(cell) => Some(cell as i64),
+            _ => None,
         });
-        Some(super::nearest(notes, lat, lon, radius))
+        let cells: Vec<i64> = cells.collect();
+        let found = self.read(|connection| {
+            let places = vec!["?"; cells.len()].join(",");
+            // The index holds all of this, so no row is touched.
+            let text =
+                format!("SELECT lat, lon, author, note_id FROM notes WHERE cell IN ({places})");
+            let mut query = connection.prepare_cached(&text).unwrap();
+            let found = query.query_map(params_from_iter(cells), |row| {
+                let key = (row.get::<_, i64>(2)? as u64, u128::from_be_bytes(row.get(3)?));
+                Ok(((row.get(0)?, row.get(1)?), key))
+            });
+            found.unwrap().map(Result::unwrap).collect()
+        });
+        let keys = nearest(found, lat, lon, radius);
+        Some(keys.into_iter().filter_map(|(author, id)| self.get(author, id)).collect())
     }
 }
+
+/// The level of the cells by which places are found.
+const LEVEL: u32 = 10;

@@ -1,14 +1,11 @@
 //! The notes every contender stores, and the questions it is asked: the same for all, from a seed.
 
-/// Users, each with its own group of notes.
-pub const USERS: u64 = 10_000;
+/// Notes of one user, as far as they are loaded: ten thousand users of a million notes.
+pub const NOTES_PER_USER: u64 = 100;
 /// Notes with one tag, on average.
 pub const NOTES_PER_TAG: u64 = 20;
 /// Metres around a point.
 pub const RADIUS: f64 = 10_000.0;
-/// Rows of a page.
-pub const PAGE: usize = 50;
-
 /// A note: about 240 bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
@@ -52,9 +49,15 @@ pub fn note(number: u64, total: u64) -> Note {
     // Points around one country, so that cells hold as many as towns do.
     let lat = 46.0 + numbers.below(8_000_000) as f64 / 1_000_000.0;
     let lon = 6.0 + numbers.below(9_000_000) as f64 / 1_000_000.0;
-    let words: String = (0..20).map(|_| LEXICON[numbers.below(LEXICON.len() as u64) as usize]).collect();
+    let mut word = || LEXICON[numbers.below(LEXICON.len() as u64) as usize];
+    let words: String = (0..20).map(|_| word()).collect();
+    // Notes that come later are by anybody.
+    let author = match number < total {
+        true => number / NOTES_PER_USER,
+        false => numbers.below((total / NOTES_PER_USER).max(1)),
+    };
     Note {
-        author: number / (total / USERS).max(1),
+        author,
         note_id: note_id(number),
         title: format!("note number {number}"),
         words,
@@ -70,7 +73,7 @@ const LEXICON: [&str; 8] =
 /// The user and id of a note chosen by chance, of `total`.
 pub fn any_key(numbers: &mut Numbers, total: u64) -> (u64, u128) {
     let number = numbers.below(total);
-    (number / (total / USERS).max(1), note_id(number))
+    (number / NOTES_PER_USER, note_id(number))
 }
 
 /// A point by chance, where notes are.

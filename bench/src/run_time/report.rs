@@ -1,0 +1,137 @@
+//! The report: a table of rates and ratios, and why a line is lost where one is.
+
+use super::contender::Entrant;
+use super::large::Large;
+use super::lines::Line;
+use super::settings::Settings;
+use std::fmt::Write as _;
+
+/// What Keyway is to reach of the engine driven by hand.
+const OF_HAND_WRITTEN: f64 = 0.85;
+
+/// Where the second part begins.
+const LARGE: &str = "## One large group\n";
+
+/// The middle of several numbers; no number if there are none.
+pub fn median(rates: &[f64]) -> f64 {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Writes the first part, and keeps the second one.
+pub fn write(settings: &Settings, entrants: &[Entrant], lines: &[Line]) {
+    let mut text = String::from(HEAD);
+    let (cores, rounds) =
+        (std::thread::available_parallelism().map_or(0, usize::from), settings.rounds);
+    let _ = writeln!(
+        text,
+        "{} notes, {} cores, {rounds} rounds of {:?} each, medians; [least-most] for Keyway.\n",
+        settings.notes, cores, settings.turn,
+    );
+    text.push_str("| operations/s |");
+    entrants.iter().for_each(|entrant| {
+        let _ = write!(text, " {} |", entrant.name);
+    });
+    text.push_str(" Keyway / by hand | Keyway / best peer | |\n|---|");
+    text.push_str(&"---:|".repeat(entrants.len() + 2));
+    text.push_str("---|\n");
+    lines.iter().for_each(|line| row(&mut text, entrants, line));
+    text.push_str(WHY);
+    text.push_str("\n## Remarks\n\n");
+    for line in lines.iter().filter(|line| !line.remark.is_empty()) {
+        let _ = writeln!(text, "- {}: {}.", line.name, line.remark);
+    }
+    text.push('\n');
+    let before = std::fs::read_to_string(&settings.report).unwrap_or_default();
+    if let Some(at) = before.find(LARGE) {
+        text.push_str(&before[at..]);
+    }
+    save(settings, &text);
+}
+
+fn row(text: &mut String, entrants: &[Entrant], line: &Line) {
+    let rates: Vec<f64> = line.rates.iter().map(|rates| median(rates)).collect();
+    let ours = rates[0];
+    let (best, best_rate) = (2..rates.len())
+        .filter(|at| rates[*at].is_finite())
+        .map(|at| (entrants[at].name, rates[at]))
+        .fold(("nobody", 0.0), |best, peer| if peer.1 > best.1 { peer } else { best });
+    let (of_hand, of_peer) = (ours / rates[1], ours / best_rate);
+    let mut verdict = Vec::new();
+    if of_hand < OF_HAND_WRITTEN {
+        verdict.push(format!("below {OF_HAND_WRITTEN} of the engine"));
+    }
+    if of_peer < 1.0 {
+        let too = if rates[1] < best_rate { "; so does the engine by hand" } else { "" };
+        verdict.push(format!("loses to {best}{too}"));
+    }
+    let _ = write!(text, "| {} |", line.name);
+    for (at, rate) in rates.iter().enumerate() {
+        let spread = match at {
+            0 if line.rates[0].len() > 1 => spread(&line.rates[0]),
+            _ => String::new(),
+        };
+        let _ = write!(text, " {}{spread} |", shown(*rate));
+    }
+    let _ = writeln!(text, " {of_hand:.2} | {of_peer:.2} | {} |", verdict.join(", "));
+}
+
+fn spread(rates: &[f64]) -> String {
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    format!(" [{}-{}]", shown(least), shown(most))
+}
+
+/// A number in thousands where it is large.
+fn shown(rate: f64) -> String {
+    match rate {
+        _ if rate.is_nan() => "-".to_string(),
+        _ if rate >= 10_000.0 => format!("{:.1}k", rate / 1_000.0),
+        _ => format!("{rate:.0}"),
+    }
+}
+
+/// Writes the second part, and keeps the first one.
+pub fn write_large(settings: &Settings, large: &Large) {
+    let before = std::fs::read_to_string(&settings.report).unwrap_or_else(|_| HEAD.to_string());
+    let first = before.find(LARGE).map_or(before.as_str(), |at| &before[..at]);
+    save(settings, &format!("{first}{LARGE}\n{large}"));
+}
+
+fn save(settings: &Settings, text: &str) {
+    println!("\n{text}");
+    std::fs::write(&settings.report, text).unwrap();
+}
+
+const WHY: &str = "
+## Why lines are lost
+
+- Inserts beside the engine by hand: for the three rows that are written by hand, Keyway writes six
+  (an outcome, and the number of the commit in each of two tables, by which a damaged journal is
+  found out) and looks up two keys (is the key free, was the call made before).
+- Reads beside the engine by hand: each value is decoded to a typed value and then moved into the
+  struct, and each call asks who may make it.
+- Reads beside native_db and SQLite: a row of a B-tree is found with fewer comparisons than one of a
+  log-structured tree, which in turn writes several times as fast.
+";
+
+const HEAD: &str = "\
+# The run time, beside others
+
+`cargo run --release -p bench --bin run_time` made this table. Ratios within a line count; absolute
+numbers are those of one machine. Contenders take turns within each line.
+
+- **Keyway**: typed calls of `notes.toml` on its engine, 256 MiB of cache. Each insert checks that the
+  key is free, keeps a version for the row, and remembers its outcome so that a repeated call does
+  nothing.
+- **engine by hand**: the same engine with the same settings, the same rows and entries, keys and
+  values packed by hand; no checks, no versions, no outcomes.
+- **SQLite**: WAL, 256 MiB of cache, mapped memory, prepared statements, no row ids; a writer behind
+  a lock, a reader for each thread; the same cells as index for places.
+- **native_db**: on redb, 256 MiB of cache. **Toasty**: on SQLite with the same settings, a connection
+  for each thread.
+
+A note has about 240 bytes; there are two indexes, by tag and by place.
+
+";
