@@ -17,8 +17,16 @@ use std::sync::Arc;
 use stores::engine::EngineStore;
 
 const APPS: [(&str, &str, &str); 5] = [
-    app("chat", include_str!("../apps/chat/keyspace.toml"), include_str!("../apps/chat/calls.cases")),
-    app("keri", include_str!("../apps/keri/keyspace.toml"), include_str!("../apps/keri/calls.cases")),
+    app(
+        "chat",
+        include_str!("../apps/chat/keyspace.toml"),
+        include_str!("../apps/chat/calls.cases"),
+    ),
+    app(
+        "keri",
+        include_str!("../apps/keri/keyspace.toml"),
+        include_str!("../apps/keri/calls.cases"),
+    ),
     app(
         "scaffold",
         include_str!("../apps/scaffold/keyspace.toml"),
@@ -58,7 +66,9 @@ fn every_pattern_is_called() {
         let steps = scripts.iter().flat_map(|script| &script.steps);
         let called: HashSet<&str> = steps
             .filter_map(|(_, step)| match step {
-                Step::Call { pattern, expected: Expected::Answer(_), .. } => Some(*pattern),
+                Step::Call(call) if matches!(call.expected, Expected::Answer(_)) => {
+                    Some(call.pattern)
+                }
                 _ => None,
             })
             .collect();

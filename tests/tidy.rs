@@ -140,6 +140,11 @@ fn lines_functions_and_files_are_short() {
 fn long_lines(file: &File, problems: &mut Vec<String>) {
     for (number, line) in file.text.lines().enumerate() {
         let columns = line.chars().count();
+        // A keyspace or a JSON value inside a test is as long as it is; rustfmt leaves both alone.
+        let quoted = line.contains("json!(") || line.contains(" = \"") || line.contains("= {");
+        if file.is_test() && quoted {
+            continue;
+        }
         if columns > LINE_COLUMNS_MAX && !is_waived(&file.path, "line", "") {
             problems.push(format!("{}:{}: {columns} columns", file.path, number + 1));
         }

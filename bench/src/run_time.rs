@@ -43,7 +43,7 @@ mod report;
 mod settings;
 #[path = "run_time/sqlite.rs"]
 mod sqlite;
-#[path = "run_time/toasty.rs"]
+#[path = "run_time/toasty_on_sqlite.rs"]
 mod toasty_on_sqlite;
 #[path = "run_time/typed.rs"]
 mod typed;

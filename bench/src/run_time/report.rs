@@ -22,8 +22,8 @@ pub fn median(rates: &[f64]) -> f64 {
 /// Writes the first part, and keeps the second one.
 pub fn write(settings: &Settings, entrants: &[Entrant], lines: &[Line]) {
     let mut text = String::from(HEAD);
-    let (cores, rounds) =
-        (std::thread::available_parallelism().map_or(0, usize::from), settings.rounds);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let rounds = settings.rounds;
     let _ = writeln!(
         text,
         "{} notes, {} cores, {rounds} rounds of {:?} each, medians; [least-most] for Keyway.\n",
@@ -122,15 +122,15 @@ const HEAD: &str = "\
 `cargo run --release -p bench --bin run_time` made this table. Ratios within a line count; absolute
 numbers are those of one machine. Contenders take turns within each line.
 
-- **Keyway**: typed calls of `notes.toml` on its engine, 256 MiB of cache. Each insert checks that the
-  key is free, keeps a version for the row, and remembers its outcome so that a repeated call does
-  nothing.
+- **Keyway**: typed calls of `notes.toml` on its engine, 256 MiB of cache. Each insert checks that
+  the key is free, keeps a version for the row, and remembers its outcome so that a repeated call
+  does nothing.
 - **engine by hand**: the same engine with the same settings, the same rows and entries, keys and
   values packed by hand; no checks, no versions, no outcomes.
 - **SQLite**: WAL, 256 MiB of cache, mapped memory, prepared statements, no row ids; a writer behind
   a lock, a reader for each thread; the same cells as index for places.
-- **native_db**: on redb, 256 MiB of cache. **Toasty**: on SQLite with the same settings, a connection
-  for each thread.
+- **native_db**: on redb, 256 MiB of cache.
+- **Toasty**: on SQLite with the same settings, a connection for each thread.
 
 A note has about 240 bytes; there are two indexes, by tag and by place.
 

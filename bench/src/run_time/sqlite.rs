@@ -22,7 +22,8 @@ thread_local! {
 }
 
 const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS notes (author INTEGER NOT NULL, note_id BLOB NOT NULL, title TEXT NOT NULL,
+CREATE TABLE IF NOT EXISTS notes (author INTEGER NOT NULL, note_id BLOB NOT NULL,
+  title TEXT NOT NULL,
   words TEXT NOT NULL, tag TEXT NOT NULL, lat REAL NOT NULL, lon REAL NOT NULL,
   cell INTEGER NOT NULL, PRIMARY KEY (author, note_id DESC)) WITHOUT ROWID, STRICT;
 CREATE INDEX IF NOT EXISTS notes_by_tag ON notes (tag, note_id DESC);

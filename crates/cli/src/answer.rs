@@ -1,11 +1,11 @@
 //! What a command answers: two texts and an exit status.
 //!
-//! Statuses: 0 done, 1 the file has problems, 2 wrong usage, a file that cannot be read or written
-//! among it. A reader that closes the pipe early is no failure.
+//! Commands that work for long, or as long as somebody types, write as they go, through the same
+//! functions. A reader that closes the pipe early is no failure.
 
+use crate::failure::{Failure, Status};
 use crate::json;
 use keyspace::diagnostic::render::Style;
-use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -16,27 +16,6 @@ pub(crate) struct Form {
     pub(crate) json: bool,
     /// How problems are drawn.
     pub(crate) style: Style,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// What was asked is done.
-    Done,
-    /// The file has problems.
-    Problems,
-    /// The command cannot be carried out as it was given.
-    Usage,
-}
-
-impl Status {
-    fn number(self) -> u8 {
-        match self {
-            Status::Done => 0,
-            Status::Problems => 1,
-            Status::Usage => 2,
-        }
-    }
 }
 
 /// What a command answers.
@@ -50,13 +29,6 @@ pub(crate) struct Answer {
     pub(crate) failures: Vec<Failure>,
     /// How it ended.
     pub(crate) status: Status,
-}
-
-/// Why a command could not be carried out, and what to do about it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Failure {
-    error: String,
-    fix: String,
 }
 
 impl Answer {
@@ -77,8 +49,12 @@ impl Answer {
 
     /// It could not be done: what went wrong, and what to do about it.
     pub(crate) fn usage(problem: &str, fix: &str) -> Answer {
-        let failure = Failure { error: problem.to_string(), fix: fix.to_string() };
-        Answer { failures: vec![failure], status: Status::Usage, ..Answer::done("") }
+        Answer::failed(Failure::usage(problem, fix))
+    }
+
+    /// It was not done.
+    pub(crate) fn failed(failure: Failure) -> Answer {
+        Answer { status: failure.status, failures: vec![failure], ..Answer::done("") }
     }
 
     /// Writes both texts.
@@ -86,18 +62,27 @@ impl Answer {
         for failure in &self.failures {
             self.complaint.push_str(&match form.json {
                 true => json::text(failure),
-                false => format!("error: {}\n  fix: {}\n", failure.error, failure.fix),
+                false => failure.text(),
             });
         }
         let mut status = self.status;
-        if let Err(error) = write_all(io::stdout().lock(), &self.output) {
+        if let Err(error) = write_output(&self.output) {
             status = Status::Usage;
             let _ = writeln!(io::stderr(), "error: cannot write to standard output: {error}");
         }
-        // Nobody is left to tell if standard error is gone too.
-        let _ = write_all(io::stderr().lock(), &self.complaint);
+        write_complaint(&self.complaint);
         ExitCode::from(status.number())
     }
+}
+
+/// Writes to standard output.
+pub(crate) fn write_output(text: &str) -> io::Result<()> {
+    write_all(io::stdout().lock(), text)
+}
+
+/// Writes to standard error. Nobody is left to tell if it is gone.
+pub(crate) fn write_complaint(text: &str) {
+    let _ = write_all(io::stderr().lock(), text);
 }
 
 fn write_all(mut stream: impl Write, text: &str) -> io::Result<()> {

@@ -127,3 +127,11 @@ pub(crate) fn text(object: &impl Serialize) -> String {
         Err(error) => format!("{{\"bug\": {:?}}}\n", error.to_string()),
     }
 }
+
+/// One object in one line.
+pub(crate) fn line(object: &impl Serialize) -> String {
+    match serde_json::to_string(object) {
+        Ok(text) => text + "\n",
+        Err(error) => format!("{{\"bug\": {:?}}}\n", error.to_string()),
+    }
+}

@@ -4,15 +4,23 @@
 //! arguments ─▶ command ─▶ answer: what to print where, and the exit status
 //! ```
 //!
-//! This file lists what the program can do; each command is a file in `commands`. Commands print
-//! nothing themselves: their answers are values, written out here.
+//! This file lists what the program can do; each command is a file in `commands`. Answers are
+//! values, written out here; only what is longer than memory, or somebody waits for, is written
+//! before.
 
 mod answer;
 mod arguments;
+mod call;
 mod commands;
+mod failure;
 mod input;
 mod json;
+mod lines;
+mod open;
+mod progress;
 mod report;
+mod shown;
+mod table;
 mod terminal;
 
 use answer::Form;
@@ -30,6 +38,12 @@ fn main() -> ExitCode {
         Command::Doc(options) => commands::doc::run(&options, form),
         Command::Schema => commands::schema::run(),
         Command::Format(options) => commands::format::run(&options, form),
+        Command::Run(options) => commands::run::run(&options, form),
+        Command::Shell(options) => commands::shell::run(&options, form),
+        Command::Scrub(options) => commands::scrub::run(&options, form),
+        Command::Load(options) => commands::load::run(&options, form),
+        Command::Export(options) => commands::export::run(&options, form),
+        Command::Import(options) => commands::import::run(&options, form),
         Command::New(options) => commands::new::run(&options, form),
         Command::Why(options) => commands::why::run(&options, form),
         Command::Reference(options) => commands::reference::run(&options, form),

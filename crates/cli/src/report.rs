@@ -33,9 +33,21 @@ pub(crate) fn read(path: &str, stores: &[StoreKind]) -> Result<Report, Answer> {
 
 /// Reads a file that must be sound: otherwise its problems are the answer, on standard error.
 pub(crate) fn read_sound(path: &str, form: Form) -> Result<Keyspace, Answer> {
-    let mut report = read(path, &[])?;
+    sound(read(path, &[])?, form).map(|(keyspace, _)| keyspace)
+}
+
+/// Reads a file that must be sound on a store, and its text.
+pub(crate) fn read_sound_for(
+    path: &str,
+    store: StoreKind,
+    form: Form,
+) -> Result<(Keyspace, String), Answer> {
+    sound(read(path, &[store])?, form)
+}
+
+fn sound(mut report: Report, form: Form) -> Result<(Keyspace, String), Answer> {
     match report.keyspace.take() {
-        Some(keyspace) => Ok(keyspace),
+        Some(keyspace) => Ok((keyspace, report.input.text)),
         None if form.json => Err(Answer::problems(json::text(&json::Problems::of(&report)))),
         None => Err(Answer::problems(
             report.drawn(form.style, Severity::Error) + &report.closing_line(),

@@ -20,9 +20,21 @@ pub(crate) fn style(color: Color) -> Style {
         Color::Never => false,
         Color::Auto => wants_colour(|name| env::var(name).ok(), io::stdout().is_terminal()),
     };
-    let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = width.filter(|_| io::stdout().is_terminal()).unwrap_or(Style::PLAIN.width);
-    Style { colour, width }
+    let told = told_width().filter(|_| io::stdout().is_terminal());
+    Style { colour, width: told.unwrap_or(Style::PLAIN.width) }
+}
+
+/// How wide the terminal is, if standard output is one.
+pub(crate) fn width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let asked = || console::Term::stdout().size_checked().map(|(_, width)| usize::from(width));
+    told_width().or_else(asked).filter(|width| *width > 0)
+}
+
+fn told_width() -> Option<usize> {
+    env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok())
 }
 
 /// NO_COLOR goes before CLICOLOR_FORCE: who asked for none must not get any.

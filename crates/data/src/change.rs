@@ -47,6 +47,8 @@ pub struct RowChange {
     pub key: Key,
     /// What the row must be at the commit; nothing for plain rows.
     pub expect: Option<Expect>,
+    /// Whether it was read: if `before` is nothing then, nothing lies there.
+    pub read: bool,
     /// The row as it was read, if it was; entries are diffed from it.
     pub before: Option<Row>,
     /// What it becomes; nothing where it is removed.

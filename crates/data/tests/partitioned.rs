@@ -24,3 +24,10 @@ fn patterns_run_on_the_partitioned_store() {
     // Rows of several places in one call.
     assert_eq!(report.not_offered.len(), 0, "{report}");
 }
+
+#[test]
+fn callers_at_the_same_time_agree_on_the_partitioned_store() {
+    let make = || Box::pin(async { Arc::new(PartitionedMemory::new()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::together::run(&make, &Options::default())).expect("a keyspace");
+    assert!(report.failed.is_empty(), "{report}");
+}

@@ -1,6 +1,6 @@
-//! The task that removes rows which have ended.
+//! The task that removes rows which have ended, and entries that belong to none.
 //!
-//! Nobody reads an ended row, removed or not; the task gives their space back. It ends with the
+//! Nobody reads either of them, removed or not; the task gives their space back. It ends with the
 //! last handle of the keyspace, and never keeps a store open.
 
 use crate::handle::Inner;
@@ -59,5 +59,6 @@ pub async fn round(inner: &Inner) -> Result<usize> {
         }
         tokio::task::yield_now().await;
     }
+    swept += inner.runtime.clean(ROWS).await?;
     Ok(swept)
 }

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use keyway::clock::ManualClock;
-use keyway::{Caller, Error, ErrorKind, Keyway, Page, Record, Timestamp, Value};
+use keyway::{Answer, Caller, Error, ErrorKind, Keyway, Page, Record, Timestamp, Value};
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 const NOTES: &str = "examples/notes.toml";
 
@@ -145,6 +146,22 @@ async fn rows_that_have_ended_are_gone_and_then_removed() {
     assert_eq!(read["row"], Json::Null);
     assert_eq!(sessions.sweep().await.unwrap(), 1);
     assert_eq!(sessions.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_task_removes_what_has_ended() {
+    let clock = ManualClock::at(1_000);
+    let options = Keyway::builder().clock(clock.clone()).sweep_every(Duration::from_millis(1));
+    let sessions = options.open_text(SESSIONS, "memory:").await.unwrap();
+    let started = sessions.call("start").by("ann").arg("id", "a").await.unwrap();
+    let Answer::Changed(changed) = started.answer else { panic!("a put answers a change") };
+    let (store, keys) = (sessions.runtime().store(), [changed.key]);
+    assert!(store.get(&keys).await.unwrap()[0].is_some());
+    clock.advance(3_600_000);
+    // However long the machine takes; a task that does nothing never ends this.
+    while store.get(&keys).await.unwrap()[0].is_some() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 #[tokio::test]

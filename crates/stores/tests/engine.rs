@@ -9,6 +9,7 @@ use common::Folder;
 use data::store::{Durability, Store};
 use data::suite::{self, block_on};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use stores::engine::{EngineStore, Options};
 
@@ -40,4 +41,32 @@ fn run(durability: Durability) {
     assert!(report.failed.is_empty(), "{report}");
     // Trails, and what only a store of several places refuses.
     assert_eq!(report.not_offered.len(), 17, "{report}");
+}
+
+#[test]
+fn patterns_run_on_it() {
+    let folder = Folder::new();
+    let number = AtomicU32::new(0);
+    let options = Options { durability: Durability::Process, ..Options::default() };
+    let make = || {
+        let path = folder.path().join(number.fetch_add(1, Ordering::SeqCst).to_string());
+        let store: Arc<dyn Store> = Arc::new(EngineStore::open(path, &options).unwrap());
+        Box::pin(async { store }) as _
+    };
+    let report = block_on(suite::patterns::run(&make, &suite::Options::default())).unwrap();
+    assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{report}");
+}
+
+#[test]
+fn callers_at_the_same_time_agree_on_it() {
+    let folder = Folder::new();
+    let number = AtomicU32::new(0);
+    let options = Options { durability: Durability::Process, ..Options::default() };
+    let make = || {
+        let path = folder.path().join(number.fetch_add(1, Ordering::SeqCst).to_string());
+        let store: Arc<dyn Store> = Arc::new(EngineStore::open(path, &options).unwrap());
+        Box::pin(async { store }) as _
+    };
+    let report = block_on(suite::together::run(&make, &suite::Options::default())).unwrap();
+    assert!(report.failed.is_empty(), "{report}");
 }

@@ -2,8 +2,9 @@
 //!
 //! The report is what was asked for, so it goes to standard output, good or bad.
 
-use crate::answer::{Answer, Form, Status};
+use crate::answer::{Answer, Form};
 use crate::arguments::Check;
+use crate::failure::Status;
 use crate::json;
 use crate::report::{self, Report, counted};
 use keyspace::diagnostic::render::Style;

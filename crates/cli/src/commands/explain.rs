@@ -2,9 +2,9 @@
 
 use crate::answer::{Answer, Form};
 use crate::arguments::Explain;
+use crate::failure::Failure;
 use crate::json;
 use crate::report::read_sound;
-use keyspace::diagnostic::nearest;
 use keyspace::model::{Keyspace, StoreKind};
 use keyspace::plan::{self, Bounds, Plan, explain, plans};
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Explain, form: Form) -> Answer {
     if let Some(name) = &options.pattern {
         plans.retain(|plan| plan.pattern.name.value == *name);
         if plans.is_empty() {
-            return unknown(&keyspace, name);
+            return Answer::failed(Failure::no_pattern(&keyspace, name));
         }
     }
     if form.json {
@@ -93,15 +93,6 @@ pub(crate) fn run(options: &Explain, form: Form) -> Answer {
             Answer::done(format!("{}\n\n{}", table.trim_end(), explain::modes(&keyspace)))
         }
     }
-}
-
-fn unknown(keyspace: &Keyspace, name: &str) -> Answer {
-    let names: Vec<&str> = keyspace.patterns.iter().map(|one| one.name.value.as_str()).collect();
-    let fix = match nearest(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the patterns are {}", names.join(", ")),
-    };
-    Answer::usage(&format!("there is no pattern `{name}`"), &fix)
 }
 
 fn explained(keyspace: &Keyspace, plans: &[Plan], store: Option<StoreKind>) -> Explained {

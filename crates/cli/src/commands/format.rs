@@ -3,8 +3,9 @@
 //! A file is written only if it changes, and whole: into a file beside it that then takes its name.
 //! One that cannot be formatted is left as it is, and the others are still done.
 
-use crate::answer::{Answer, Form, Status};
+use crate::answer::{Answer, Form};
 use crate::arguments::Format;
+use crate::failure::Status;
 use crate::input::{self, Input};
 use crate::json;
 use crate::report::counted;

@@ -11,12 +11,13 @@ use serde_json::json;
 include!(concat!(env!("OUT_DIR"), "/reference.rs"));
 
 /// What the pages are about, in the order in which they are read; one not named here comes last.
-const ABOUT: [(&str, &str); 6] = [
+const ABOUT: [(&str, &str); 7] = [
     ("keyspace", "the grammar, and every key of the file with an example"),
     ("templates", "keys: the bar, types, defaults, keys of indexes"),
     ("patterns", "what each verb takes, does and answers; batches; who may"),
     ("expressions", "conditions, computed values, functions"),
     ("stores", "what each store answers and holds, modes, limits"),
+    ("commands", "calls, loads, exports and proofs: commands on stored data"),
     ("key-encoding", "the bytes and the text of a key, for other programs"),
 ];
 

@@ -10,8 +10,13 @@
 
 mod check;
 mod files;
+mod load;
 mod readme;
 mod reference;
+mod rows;
+mod run;
+mod sessions;
+mod shell;
 mod show;
 
 use std::fs;
@@ -30,6 +35,51 @@ struct Ran {
 #[track_caller]
 fn keyway(arguments: &[&str]) -> Ran {
     keyway_with(arguments, "", &[])
+}
+
+/// A keyspace with every kind of value and of answer.
+const SHOP: &str = "crates/cli/tests/program/shop.toml";
+
+/// A directory with a store, and the shop's patterns called in it.
+struct Shop {
+    directory: Directory,
+    url: String,
+}
+
+impl Shop {
+    fn new(test: &str) -> Shop {
+        let directory = Directory::new(test);
+        let url = format!("engine:{}", directory.path("data"));
+        Shop { directory, url }
+    }
+
+    /// Runs a command of the program on the shop.
+    #[track_caller]
+    fn keyway(&self, command: &str, rest: &[&str]) -> Ran {
+        self.keyway_with(command, rest, "")
+    }
+
+    #[track_caller]
+    fn keyway_with(&self, command: &str, rest: &[&str], input: &str) -> Ran {
+        let begin = [command, SHOP, "--store", &self.url];
+        let checked = [("KEYWAY_CHECK_BOUNDS", "1")];
+        keyway_with(&[&begin, rest].concat(), input, &checked)
+    }
+
+    /// Calls a pattern that is answered.
+    #[track_caller]
+    fn done(&self, rest: &[&str]) -> serde_json::Value {
+        let ran = self.keyway("run", &[rest, &["--as", "ann", "--json"]].concat());
+        assert_eq!(ran.status, 0, "{rest:?}: {}", ran.complaint);
+        serde_json::from_str(&ran.output).unwrap()
+    }
+
+    /// Opens the store in this process.
+    fn open(&self) -> (tokio::runtime::Runtime, keyway::Keyway) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let keyway = runtime.block_on(keyway::open(root().join(SHOP), &self.url)).unwrap();
+        (runtime, keyway)
+    }
 }
 
 /// Runs the program with standard input and variables.

@@ -3,8 +3,8 @@
 use crate::{keyway, root};
 use std::fs;
 
-const TOPICS: [&str; 6] =
-    ["keyspace", "templates", "patterns", "expressions", "stores", "key-encoding"];
+const TOPICS: [&str; 7] =
+    ["keyspace", "templates", "patterns", "expressions", "stores", "commands", "key-encoding"];
 
 #[test]
 fn every_page_of_the_reference_is_printed() {

@@ -32,6 +32,8 @@ pub enum Existing {
 /// A row to be brought in.
 #[derive(Clone, Debug)]
 struct Incoming {
+    /// Which row of the import it is, counted from 1.
+    number: u64,
     collection: Arc<CollectionSchema>,
     key: Key,
     segments: Vec<Value>,
@@ -49,7 +51,8 @@ pub struct ImportedRows {
     pub kept: u64,
 }
 
-/// An import into a store.
+/// An import into a store. An error about one row has its number, counted from 1, as `row`; rows
+/// before it may not have been committed yet, which `finish` does.
 pub struct Import<'a> {
     store: &'a dyn Store,
     schema: &'a Arc<Schema>,
@@ -59,6 +62,7 @@ pub struct Import<'a> {
     shapes: HashMap<String, Arc<AnswerShape>>,
     waiting: Vec<Incoming>,
     weight: usize,
+    taken_in: u64,
     /// What has been done so far.
     pub rows: ImportedRows,
 }
@@ -91,6 +95,7 @@ impl<'a> Import<'a> {
             shapes: shapes.collect(),
             waiting: Vec::new(),
             weight: 0,
+            taken_in: 0,
             rows: ImportedRows::default(),
         }
     }
@@ -130,10 +135,12 @@ impl<'a> Import<'a> {
         slots: Vec<Value>,
         expires: Option<Milliseconds>,
     ) -> Result<()> {
+        self.taken_in += 1;
         let key = collection.key.encode(&segments)?;
         let content = collection.encode(&slots)?;
         self.weight += key.bytes().len() + content.len();
-        self.waiting.push(Incoming { collection, key, segments, slots, content, expires });
+        let number = self.taken_in;
+        self.waiting.push(Incoming { number, collection, key, segments, slots, content, expires });
         if self.waiting.len() >= BATCH_ROWS || self.weight >= BATCH_BYTES {
             self.flush().await?;
         }
@@ -195,6 +202,8 @@ impl<'a> Import<'a> {
             let now = self.clock.now();
             let deadline = now.saturating_add(COMMIT_MILLISECONDS_MAX);
             let mut session = Session::new(self.store, self.schema, now, deadline);
+            // Every attempt makes an id of its own.
+            session.repeatable = false;
             let keys: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
             let stored = session.get(&keys).await?;
             let id = CommitId::new(now, self.random);
@@ -202,7 +211,8 @@ impl<'a> Import<'a> {
             let mut set = WriteSet { id, now, deadline, checks: Vec::new(), changes, adds };
             let mut done = ImportedRows::default();
             for (incoming, stored) in rows.iter().zip(stored) {
-                self.plan(incoming, stored, &mut set, &mut done)?;
+                let planned = self.plan(incoming, stored, &mut set, &mut done);
+                planned.map_err(|error| error.with("row", incoming.number))?;
             }
             if set.changes.is_empty() && set.adds.is_empty() {
                 return Ok(done);
@@ -214,7 +224,7 @@ impl<'a> Import<'a> {
                         .with("id", id));
                 }
                 Verdict::Obstacle(protocol::Obstacle::Taken { change, index }) => {
-                    return Err(taken(&set, change, index));
+                    return Err(taken(&set, change, index, rows));
                 }
                 Verdict::Obstacle(_) => {}
             }
@@ -258,7 +268,6 @@ impl<'a> Import<'a> {
             set.adds.push(add);
             return Ok(());
         }
-        let versioned = incoming.collection.mode == Mode::Conditional;
         let after = entries::entries(&incoming.collection, &incoming.segments, &incoming.slots)?;
         let before = match live {
             Some(row) => {
@@ -269,14 +278,13 @@ impl<'a> Import<'a> {
         };
         let moved = live.is_none_or(|row| row.expires != incoming.expires);
         let (gained, lost) = entries::diff(before, after, moved);
-        let expect = live.map_or(Expect::Absent, |row| match row.version {
-            Some(version) => Expect::Version(version),
-            None => Expect::Present,
-        });
+        let expect =
+            live.map_or(Expect::Absent, |row| row.version.map_or(Expect::Present, Expect::Version));
         set.changes.push(RowChange {
             collection: incoming.collection.clone(),
             key: incoming.key.clone(),
-            expect: versioned.then_some(expect),
+            expect: (incoming.collection.mode == Mode::Conditional).then_some(expect),
+            read: true,
             before: stored,
             after: Some(After { value: incoming.content.clone(), expires: incoming.expires }),
             gained,
@@ -327,10 +335,14 @@ fn members(
     shape.members.iter().map(value).collect()
 }
 
-fn taken(set: &WriteSet, change: usize, index: usize) -> Error {
+fn taken(set: &WriteSet, change: usize, index: usize, rows: &[Incoming]) -> Error {
     let error = Error::new(ErrorKind::Taken, "a unique value belongs to another row");
     let Some(change) = set.changes.get(change) else { return error };
     let index = change.collection.indexes.get(index);
     let name = index.map_or("", |index| index.name());
-    error.with("collection", change.collection.name()).with("index", name)
+    let error = error.with("collection", change.collection.name()).with("index", name);
+    match rows.iter().find(|row| row.key == change.key) {
+        Some(row) => error.with("row", row.number),
+        None => error,
+    }
 }

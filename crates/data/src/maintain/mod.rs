@@ -1,4 +1,5 @@
-//! Work on a whole store, outside any pattern: proving indexes true, taking rows out, bringing them in.
+//! Work on a whole store, outside any pattern: proving indexes true, taking rows out, bringing them
+//! in.
 //!
 //! Everything here goes through a store page by page, in bounded memory, and may be stopped and
 //! begun again at any point. It is for whoever runs the store, never for a caller.

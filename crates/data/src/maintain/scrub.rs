@@ -1,5 +1,5 @@
-//! Proof that indexes are true: every entry belongs to a live row that yields it, and every live row
-//! has all its entries.
+//! Proof that indexes are true: every entry belongs to a live row that yields it, and every live
+//! row has all its entries.
 //!
 //! ```text
 //! rows ─▶ what entries each must have ─▶ are they there?          missing, different

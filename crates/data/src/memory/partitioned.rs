@@ -39,7 +39,8 @@ impl PartitionedMemory {
     }
 
     /// An empty store that forgets the outcome of every batch at once: what it then answers to one
-    /// that is sent again is what a store answers after [`OUTCOME_KEPT`](crate::store::OUTCOME_KEPT).
+    /// that is sent again is what a store answers after
+    /// [`OUTCOME_KEPT`](crate::store::OUTCOME_KEPT).
     pub fn forgetting() -> Self {
         let store = PartitionedMemory::new();
         if let Ok(mut rows) = store.rows.write() {

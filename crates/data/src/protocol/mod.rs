@@ -12,6 +12,9 @@ mod shared;
 mod tier1;
 mod whole;
 
+#[cfg(test)]
+mod tests;
+
 pub use shared::Shared;
 
 use crate::change::{Entry, WriteSet};

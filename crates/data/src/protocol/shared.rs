@@ -1,7 +1,8 @@
 //! What the calls of one run time share: a clock to wait by, chance, slices that are known to be in
 //! their directory, and entries that readers found without an owner.
 //!
-//! All that is collected here may be forgotten at any moment: a slice is then announced again, an entry met again.
+//! All that is collected here may be forgotten at any moment: a slice is then announced again, an
+//! entry met again.
 
 use crate::clock::{Clock, Random};
 use crate::store::Key;
@@ -68,7 +69,8 @@ impl Shared {
     }
 }
 
-/// Each change of the lists is whole before the next begins, so a panic elsewhere leaves them sound.
+/// Each change of the lists is whole before the next begins, so a panic elsewhere leaves them
+/// sound.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

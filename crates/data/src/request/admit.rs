@@ -9,7 +9,7 @@
 //! whoever is denied learns nothing about it.
 
 use super::Call;
-use super::inputs::{CallInputs, InputScope, Inputs, bound_value};
+use super::inputs::{Binding, CallInputs, InputScope, Inputs, Met, binding, bound_value, within};
 use super::prepare::{Prepared, PreparedStep};
 use super::read::RowMembers;
 use super::segments::{Filling, caller_value};
@@ -226,6 +226,20 @@ struct StepInputs<'a> {
 
 impl Inputs for StepInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
+        self.look(name, of, None)
+    }
+
+    fn now(&self) -> Milliseconds {
+        self.outer.now()
+    }
+
+    fn caller(&self) -> &Caller {
+        self.outer.caller()
+    }
+}
+
+impl Binding for StepInputs<'_> {
+    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>> {
         if let Some(bound) = self.step.bind.iter().find(|bound| bound.name.value == name) {
             let mut later = false;
             bound.expression.walk(&mut |inner| {
@@ -241,18 +255,10 @@ impl Inputs for StepInputs<'_> {
             return bound_value(bound, self.outer, of).map(Some);
         }
         let run = self.step.prepared.run.as_ref();
-        let own = run.and_then(|run| run.bind.iter().find(|bound| bound.name.value == name));
-        match own {
-            Some(bound) => bound_value(bound, self, of).map(Some),
+        let own = run.map(|run| run.bind.as_slice()).unwrap_or_default();
+        match binding(own, name, met) {
+            Some(bound) => within(bound, self, of, met).map(Some),
             None => self.outer.argument(name, of),
         }
-    }
-
-    fn now(&self) -> Milliseconds {
-        self.outer.now()
-    }
-
-    fn caller(&self) -> &Caller {
-        self.outer.caller()
     }
 }

@@ -128,6 +128,16 @@ impl Runtime {
         &self.shared
     }
 
+    /// Removes entries and claims without a row that calls have met, at most so many, and says how
+    /// many went. What may still be another call's work is left, and met again.
+    pub async fn clean(&self, most: usize) -> Result<usize> {
+        let orphans = self.shared.take_orphans(most);
+        let now = self.options.clock.now();
+        let deadline = now.saturating_add(self.options.call_milliseconds_max);
+        let session = Session::new(self.store.as_ref(), &self.schema, now, deadline);
+        crate::protocol::clean(&mut session.sharing(&self.shared), &orphans).await
+    }
+
     /// Every pattern, in the order of the file.
     pub fn patterns(&self) -> &[Arc<Prepared>] {
         &self.patterns

@@ -1,7 +1,7 @@
 //! An index as bytes: where each segment of an entry's key comes from, and what the entry keeps.
 //!
 //! ```text
-//! entry   index key, the missing primary segments, on group-atomic stores the attempt ─▶ kept fields
+//! entry   index key, missing primary segments, on group-atomic stores the attempt ─▶ kept fields
 //! claim   index key ─▶ the owner's key, kept fields
 //! ```
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub struct KeyShape {
     /// The number of its space.
     pub space: u16,
-    /// Its segments, literals left out. On group-atomic stores the key of an entry of versioned rows
-    /// ends with the id of the attempt that wrote it, which is not among them.
+    /// Its segments, literals left out. On group-atomic stores the key of an entry of versioned
+    /// rows ends with the id of the attempt that wrote it, which is not among them.
     pub segments: Vec<key::Segment>,
     /// Their names.
     pub names: Vec<String>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! keyspace + catalogue ─▶ schema ─┬─ collection: key shape, slots of a row, indexes
-//!                                 └─ index: key shape, where each segment comes from, what it keeps
+//!                                 └─ index: key shape, where its segments come from, what it keeps
 //! ```
 //!
 //! Made once when a store is opened. Everything at run time goes by position in these lists; names

@@ -1,7 +1,7 @@
 //! Batches: writes that happen together, or not at all, if their checks hold.
 //!
-//! A batch is a value: it can be printed, sent twice and compared. Its id is the new version of every
-//! row it writes, so that "is the row's version my id?" answers whether it was committed.
+//! A batch is a value: it can be printed, sent twice and compared. Its id is the new version of
+//! every row it writes, so that "is the row's version my id?" answers whether it was committed.
 
 use super::Key;
 use crate::clock::{Milliseconds, Random};

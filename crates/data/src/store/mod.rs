@@ -14,8 +14,8 @@
 //!
 //! 1. **Atomic.** After any crash, all writes of a batch are there or none; no reader ever sees a
 //!    part of one (of several places: of one place).
-//! 2. **Serializable.** A batch that commits saw all its checks hold at one instant between call and
-//!    return. Reads see committed rows only, and every commit acknowledged before they began.
+//! 2. **Serializable.** A batch that commits saw all its checks hold at one instant between call
+//!    and return. Reads see committed rows only, and every commit acknowledged before they began.
 //! 3. **Once.** A batch sent again with the same id answers `Committed` with the same totals, if it
 //!    was committed in the last [`OUTCOME_KEPT`]; only `Committed` is remembered.
 //! 4. **Durable.** What was acknowledged, *and what a read has returned*, survives what
@@ -23,19 +23,20 @@
 //! 5. **Honest.** [`Outcome::Indeterminate`] only after the store has tried to find out until the
 //!    batch's deadline. A store that cannot write any more is [`ErrorKind::Poisoned`] until it is
 //!    opened anew.
-//! 6. **Expired is absent**, for every check and every write: a row whose `expires` is not after the
-//!    batch's `now`. Reads may still return such rows, with their `expires`: whoever asked judges.
+//! 6. **Expired is absent**, for every check and every write: a row whose `expires` is not after
+//!    the batch's `now`. Reads may still return such rows, with their `expires`: whoever asked
+//!    judges.
 //! 7. **Order.** A scan answers keys in the order of their bytes, or wholly reversed, none twice.
 //! 8. **Bytes** of keys and values come back as they were given.
-//! 9. **Limits** are checked at the door: nothing larger than [`limits`] is kept, and a refused batch
-//!    has changed nothing.
+//! 9. **Limits** are checked at the door: nothing larger than [`limits`] is kept, and a refused
+//!    batch has changed nothing.
 //!
 //! | what happens in a store | what it answers |
 //! |---|---|
-//! | a check does not hold, a window is full, a counter would overflow | `Conflict`, nothing written |
-//! | cannot be reached, is starting, has no memory left; nothing was sent | [`ErrorKind::Unavailable`] |
+//! | a check does not hold, a window is full, a counter overflows | `Conflict`, nothing written |
+//! | cannot be reached, is starting, is out of memory; nothing sent | [`ErrorKind::Unavailable`] |
 //! | the reply to a commit was lost and its fate could not be found out | `Indeterminate` |
-//! | something of another program, or of another type, lies where a row should | [`ErrorKind::Mismatch`] |
+//! | another program's data, or another type, lies where a row should | [`ErrorKind::Mismatch`] |
 //! | bytes that no version of Keyway wrote | [`ErrorKind::Corrupt`] |
 //! | a batch reaches several places of a group-atomic store | [`ErrorKind::Unsupported`] |
 //!
@@ -93,8 +94,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
-    /// A stretch of every row of a space, whatever its place, for whoever looks after the store. The
-    /// order is the store's own, and going on after the last key goes on in it.
+    /// A stretch of every row of a space, whatever its place, for whoever looks after the store.
+    /// The order is the store's own, and going on after the last key goes on in it.
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.scan(scan).await
     }

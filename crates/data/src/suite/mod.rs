@@ -21,7 +21,9 @@ pub mod history;
 pub mod model;
 pub mod oracle;
 pub mod patterns;
+pub mod random;
 pub mod sabotage;
+pub mod together;
 pub mod wait;
 
 pub use bench::{Bench, Checked, Failure};

@@ -104,7 +104,8 @@ impl Value {
 fn whole(json: &Json) -> Option<i64> {
     json.as_i64().or_else(|| {
         let number = json.as_f64()?;
-        let exact = number.fract() == 0.0 && number.abs() <= EXACT_MAX as f64;
+        // At the bound itself, what was written may have been the number behind it.
+        let exact = number.fract() == 0.0 && number.abs() < EXACT_MAX as f64;
         exact.then_some(number as i64)
     })
 }
@@ -132,6 +133,8 @@ fn is_within(json: &Json, depth: usize) -> bool {
 fn refused(json: &Json, of: &Type) -> Error {
     match json {
         Json::String(text) => mismatch(text, of),
+        // Writing it would go as deep as it is.
+        other if !is_within(other, JSON_DEPTH_MAX) => mismatch("JSON, nested deeply", of),
         other => mismatch(&other.to_string(), of),
     }
 }

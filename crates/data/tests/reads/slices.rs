@@ -3,6 +3,7 @@
 use crate::support::{Bench, ann};
 use data::clock::SeededRandom;
 use data::memory::PartitionedMemory;
+use data::store::Write;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -324,4 +325,49 @@ fn circles_are_exact_although_entries_lie_apart() {
     let arguments = json!({"lat": 48.0, "lon": 9.0, "radius": 1_000.0});
     let found = bench.page("around", arguments, &ann(), "id");
     assert_eq!(found[..3], [json!(20), json!(1), json!(2)]);
+}
+
+#[test]
+fn what_no_row_holds_is_passed_over_and_left_to_the_cleaner() {
+    let bench = Bench::open_on(
+        Arc::new(PartitionedMemory::new()),
+        r#"
+        [collection.users]
+        key = "user:{user_id: u64}"
+        fields = { email = "text", town = "text" }
+        index.users_by_email = { key = "email:{email}", unique = true }
+        index.users_by_town = { key = "town:{town} | {user_id}", expect = { rows_per_group = 100 } }
+
+        [pattern.add_user]
+        insert = "users"
+        allow = "user"
+
+        [pattern.find_user]
+        get = "users.users_by_email"
+
+        [pattern.of_town]
+        list = "users.users_by_town"
+        page = 10
+        "#,
+    );
+    let row = |id: u64| json!({"user_id": id, "email": format!("{id}@x"), "town": "t"});
+    (1..4).for_each(|id| bench.put("users", row(id)));
+    let town = || bench.page("of_town", json!({"town": "t"}), &ann(), "user_id");
+    let find =
+        |email: &str| bench.json("find_user", json!({"email": email}), &ann())["row"].clone();
+    assert_eq!(town().len(), 3);
+    // The same row again, by an attempt that held no entries: those that lie there are not its own.
+    let collection = bench.collection("users");
+    let (segments, slots) = crate::support::values(&collection, &row(2));
+    bench.commit(vec![Write::Put {
+        key: collection.key.encode(&segments).unwrap(),
+        value: collection.encode(&slots).unwrap(),
+        expires: None,
+        versioned: true,
+        trail: Some(Box::default()),
+    }]);
+    assert_eq!(town(), [json!(1), json!(3)]);
+    assert_eq!(find("2@x"), json!(null));
+    assert_eq!(find("3@x")["user_id"], json!(3));
+    assert_eq!(bench.runtime.shared().take_orphans(10).len(), 2);
 }

@@ -115,6 +115,7 @@ impl Bench {
             collection: collection.clone(),
             key,
             expect,
+            read: true,
             before,
             after: there.then_some(After { value, expires }),
             gained,

@@ -352,18 +352,22 @@ impl Pattern {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 
-    /// Whether the index alone answers a list, without reading records.
+    /// Whether the index alone answers a read, without reading records.
     pub fn is_covered(&self) -> bool {
         let Some(target) = &self.target else { return false };
         let Some(index) = &target.index else { return false };
-        let asked: Vec<&str> = match &self.fields {
-            Some(fields) => fields.iter().map(|field| field.value.as_str()).collect(),
-            None => target.collection.member_names(),
-        };
-        if self.fields.is_none() && target.collection.body.is_some() {
-            return false;
+        let collection = &target.collection;
+        let holds = |name: &str| entry_holds(index, collection, name);
+        match &self.fields {
+            Some(fields) => fields.iter().all(|field| holds(&field.value)),
+            // A whole row is answered with its version, which no entry holds.
+            None if self.verb == Verb::Get => false,
+            None => {
+                let whole =
+                    collection.body.is_none() && (!collection.has_value() || holds("value"));
+                whole && collection.member_names().into_iter().all(holds)
+            }
         }
-        asked.iter().all(|name| entry_holds(index, &target.collection, name))
     }
 }
 

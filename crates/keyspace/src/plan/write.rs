@@ -6,9 +6,9 @@
 //! plain rows    one logged batch on Cassandra; enter ─▶ write ─▶ clean up on Redis Cluster
 //! ```
 //!
-//! An attempt that meets a claim in other hands ends there: it spends what is left of its round
-//! trips on the owner (look, then fence or take over), and the next attempt begins. So a contended
-//! claim costs attempts, never a longer one.
+//! An attempt that meets a claim in other hands looks at the claim and at its owner. It then ends,
+//! after a wait or a fence, and the next attempt begins; or it takes the claim over and goes on,
+//! with the round trips of the attempts that it saves.
 
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};
@@ -253,7 +253,7 @@ impl Work<'_> {
         let directory = cql && self.is_sliced();
         let trips =
             read_rounds + u64::from(directory) + gained + u64::from(enters) + 1 + u64::from(apart);
-        let mut bounds = self.rows(needs).trips(trips);
+        let mut bounds = self.taken_back(self.rows(needs)).trips(trips);
         // Whatever was read or claimed may change before the row does.
         if gained > 0 || reads || self.effects.iter().any(|effect| effect.reads_old) {
             bounds = bounds.contended();
@@ -268,6 +268,23 @@ impl Work<'_> {
             prices.push(self.apart_price());
         }
         Answer::priced(prices, bounds)
+    }
+
+    /// What an attempt adds that meets others: it removes what it has entered and claimed, looks at
+    /// claims in other hands and at the rows that hold them, and fences these or takes those over.
+    fn taken_back(&self, bounds: Bounds) -> Bounds {
+        self.apart().fold(bounds, |bounds, (effect, entries)| {
+            let size = entry_size(&effect.collection, &entries.index);
+            let gone = Size::new(size.usual, limits::KEY_BYTES_MAX as u64);
+            // One that succeeds removes those of the old row instead.
+            let more = entries.added.saturating_sub(entries.removed);
+            let bounds = bounds.write(Count::new(0, more).times(effect.rows), gone);
+            let looks = if entries.index.unique { entries.added } else { 0 };
+            let looks = Count::new(0, looks).times(effect.rows);
+            let record = record_size(&effect.collection);
+            let larger = if record.max > size.max { record } else { size };
+            bounds.read(looks, size).read(looks, record).write(looks, larger)
+        })
     }
 
     fn transaction_price(&self, transactions: u64) -> String {

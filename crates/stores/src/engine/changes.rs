@@ -48,7 +48,7 @@ impl ChangeLog {
             false => false,
         };
         if exists && !(is_whole && kept.is_some()) {
-            tables.database.delete_keyspace(tables.table(NAME)?).map_err(opening)?;
+            tables.remove(&tables.table(NAME)?)?;
         }
         let Some(kept) = kept else { return Ok(None) };
         let kept = Milliseconds::try_from(kept.as_millis()).unwrap_or(Milliseconds::MAX);

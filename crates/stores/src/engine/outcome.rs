@@ -9,7 +9,7 @@
 //! Tables alternate and are dropped whole. Removing single outcomes would leave as many marks of
 //! removal in the engine, which every later look-up would have to pass.
 
-use super::error::{damaged, opening, reading};
+use super::error::{damaged, reading};
 use super::layout;
 use super::tables::Tables;
 use super::witness::Witness;
@@ -76,7 +76,7 @@ impl Outcomes {
         for name in tables.database.list_keyspace_names() {
             let number = name.strip_prefix(NAME).and_then(|number| number.parse::<u64>().ok());
             if number.is_some_and(|number| number > state.number || number + 1 < state.number) {
-                drop_table(tables, &tables.table(&name)?)?;
+                tables.remove(&tables.table(&name)?)?;
             }
         }
         let before = name_of(state.number.saturating_sub(1));
@@ -125,7 +125,7 @@ impl Outcomes {
         let next = self.tables.table(&name_of(state.number))?;
         if let Some(forgotten) = &self.previous {
             // If this commit is lost in a crash, the table is missed by nobody: all in it is old.
-            drop_table(&self.tables, forgotten)?;
+            self.tables.remove(forgotten)?;
         }
         self.previous = Some(std::mem::replace(&mut self.current, next));
         self.state = state;
@@ -155,10 +155,6 @@ impl Outcomes {
 
 fn name_of(number: u64) -> String {
     format!("{NAME}{number}")
-}
-
-fn drop_table(tables: &Tables, table: &Keyspace) -> Result<()> {
-    tables.database.delete_keyspace(table.clone()).map_err(opening)
 }
 
 fn last_of(table: &Keyspace) -> Result<u64> {

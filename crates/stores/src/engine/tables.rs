@@ -18,6 +18,8 @@ const MEMTABLE_BYTES: u64 = 8 << 20;
 const JOURNAL_BYTES: u64 = 128 << 20;
 
 const ROWS: &str = "rows";
+/// What the name of an empty table begins with that is there for its number.
+const ABOVE: &str = "above-";
 
 /// The database and its table of rows.
 #[derive(Clone)]
@@ -47,6 +49,30 @@ impl Tables {
     /// A table, made if there is none.
     pub(super) fn table(&self, name: &str) -> Result<Keyspace> {
         table(&self.database, name)
+    }
+
+    /// Drops a table.
+    ///
+    /// The engine gives a new table the number after the highest there is, and forgets over a
+    /// restart that a higher one was given and dropped. The table that gets that number again is
+    /// hidden by what is left of the dropped one, and removed with all its rows when the engine is
+    /// opened next. So the highest is never dropped: an empty one is put above it first.
+    pub(super) fn remove(&self, table: &Keyspace) -> Result<()> {
+        let mut highest = table.id();
+        let mut above = Vec::new();
+        for name in self.database.list_keyspace_names() {
+            let other = self.table(&name)?;
+            highest = highest.max(other.id());
+            above.extend(name.starts_with(ABOVE).then_some(other));
+        }
+        if table.id() == highest {
+            highest = self.table(&format!("{ABOVE}{highest}"))?.id();
+        }
+        let needless = above.iter().filter(|other| other.id() < highest);
+        for dropped in needless.chain([table]) {
+            self.database.delete_keyspace(dropped.clone()).map_err(opening)?;
+        }
+        Ok(())
     }
 
     /// What one of the store's own rows holds, by the newest state: only for whoever commits.

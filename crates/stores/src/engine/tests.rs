@@ -136,3 +136,27 @@ fn outcomes_are_missed_though_the_rows_are_in_a_table() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert_eq!(error.value("table"), Some("outcomes"));
 }
+
+/// A table was made for a commit that never was. It is dropped when the store is opened, and the
+/// next table of its name must not be taken for it.
+#[test]
+fn a_table_in_place_of_a_dropped_one_keeps_its_rows() {
+    let folder = common::Folder::new();
+    let hour = 3_600_000;
+    let commit = |store: &EngineStore, number: u64| {
+        let now = NOW + i64::try_from(number).unwrap() * hour;
+        wait(store.commit(&batch(number, now, vec![put(key(1, number.to_be_bytes()), "v", None)])))
+    };
+    for number in [1, 3, 5] {
+        let first = store(&folder, Durability::Power);
+        totals(commit(&first, number));
+        set(&first, Some(Fault::Before));
+        commit(&first, number + 1).unwrap();
+        drop(first);
+        drop(store(&folder, Durability::Power));
+        totals(commit(&store(&folder, Durability::Power), number + 1));
+    }
+    let last = store(&folder, Durability::Power);
+    let keys: Vec<Key> = (1..=6_u64).map(|number| key(1, number.to_be_bytes())).collect();
+    assert!(wait(last.get(&keys)).unwrap().iter().all(Option::is_some));
+}

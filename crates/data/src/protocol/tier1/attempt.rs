@@ -134,7 +134,10 @@ impl<'r, 's> Attempt<'r, 's> {
     }
 
     fn must_read(&self, change: &RowChange) -> bool {
-        let seen = change.before.as_ref().is_some_and(|row| row.trail.is_some());
+        let seen = match &change.before {
+            Some(row) => row.trail.is_some(),
+            None => change.read,
+        };
         change.collection.mode.has_version() && !seen && !self.guessed(change)
     }
 
@@ -142,7 +145,7 @@ impl<'r, 's> Attempt<'r, 's> {
     pub(super) fn guessed(&self, change: &RowChange) -> bool {
         let made = |default: &Option<DefaultValue>| matches!(default, Some(DefaultValue::New(_)));
         self.guesses
-            && change.before.is_none()
+            && !change.read
             && change.expect == Some(Expect::Absent)
             && change.collection.model.key.segments().any(|segment| made(&segment.default))
     }

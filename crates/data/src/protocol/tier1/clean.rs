@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// How long an attempt may be under way, in milliseconds.
 const ATTEMPT_KEPT: Milliseconds = 10 * 60 * 1_000;
 
+/// Times a row is fenced for one entry before it is left for another visit.
+const FENCE_TRIES: u32 = 2;
+
 /// Removes what belongs to no row, of these entries and claims, and says how many went.
 pub async fn clean(session: &mut Session<'_>, keys: &[Key]) -> Result<usize> {
     clean_by(session, keys, Rules::SOUND).await
@@ -45,7 +48,7 @@ pub(super) async fn clean_by(
     let rows = session.get(&owners).await?;
     let mut removals = Vec::new();
     for (suspect, row) in suspects.iter().zip(rows) {
-        if suspect.may_go(session, row.as_ref(), rules).await? {
+        if suspect.may_go(session, row, rules).await? {
             removals.push(suspect.removal(session));
         }
     }
@@ -82,23 +85,29 @@ impl Suspect {
     async fn may_go(
         &self,
         session: &mut Session<'_>,
-        row: Option<&Row>,
+        row: Option<Row>,
         rules: Rules,
     ) -> Result<bool> {
-        if let Some(row) = row
-            && belongs(&self.index, &self.entry, row)?
-        {
-            return Ok(false);
+        let mut row = row;
+        for _ in 0..FENCE_TRIES {
+            if row.as_ref().map_or(Ok(false), |row| belongs(&self.index, &self.entry, row))? {
+                return Ok(false);
+            }
+            let version = row.as_ref().and_then(|row| row.version);
+            if version != expected(&self.entry.row) || !rules.fences {
+                return Ok(true);
+            }
+            let age = session.now.saturating_sub(self.attempt.time());
+            if age < ATTEMPT_KEPT {
+                return Ok(false);
+            }
+            if fence(session, self.attempt, &self.owner, row.as_ref()).await? {
+                return Ok(true);
+            }
+            // The row has moved, perhaps by the fence for another entry.
+            row = session.get(std::slice::from_ref(&self.owner)).await?.pop().flatten();
         }
-        let version = row.and_then(|row| row.version);
-        if version != expected(&self.entry.row) || !rules.fences {
-            return Ok(true);
-        }
-        if session.now.saturating_sub(self.attempt.time()) < ATTEMPT_KEPT {
-            return Ok(false);
-        }
-        // A fence that fails means that the row has moved: the next visit will see how.
-        fence(session, self.attempt, &self.owner, row).await
+        Ok(false)
     }
 
     fn removal(&self, session: &Session<'_>) -> Batch {

@@ -37,7 +37,7 @@ mod slices;
 mod target;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(super) use clean::clean;
 pub(super) use ids::attempt_of;

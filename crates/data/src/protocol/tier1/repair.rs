@@ -51,6 +51,7 @@ pub async fn repair(
         key: owner.clone(),
         expect: row.version.map(Expect::Version),
         after: Some(After { value: row.value.clone(), expires: row.expires }),
+        read: true,
         before: Some(row),
         gained: vec![wanted],
         lost: Vec::new(),

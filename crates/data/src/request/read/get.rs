@@ -69,5 +69,10 @@ async fn find(
             *slot = record;
         }
     }
+    // What asks for fields is answered these alone, so that it is the same whether or not an entry
+    // was enough: no entry holds the version.
+    if prepared.pattern.fields.is_some() {
+        records.iter_mut().flatten().for_each(|record| record.version = None);
+    }
     Ok(records)
 }

@@ -4,22 +4,23 @@
 //! gather ─▶ done before? ─▶ failed? ─▶ commit ─┬─ committed ─▶ answer
 //!    ▲                                         ├─ what was read has moved ─┐
 //!    └──────── a short wait ◀──────────────────┼───────────────────────────┘
-//!                                              └─ the caller's own answer: conflict, taken, limited
+//!                                              └─ the caller's answer: conflict, taken, limited
 //! ```
 //!
-//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the row
-//! absent, does it have this version, is the value free) is the answer.
+//! Only what was read and judged is tried again. An obstacle that the caller asked about (is the
+//! row absent, does it have this version, is the value free) is the answer.
 
 use super::answers::{as_they_are, made};
 use super::gather::Work;
 use super::ids::CallIds;
+use super::row::RowState;
 use super::script::{Action, Script};
 use crate::change::{RowCheck, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Obstacle, Verdict, commit};
 use crate::request::{Answer, Call, Runtime};
 use crate::session::Session;
-use crate::store::{Expect, Found, Total, Version, limits};
+use crate::store::{CommitId, Expect, Found, Key, Row, Total, Version, limits};
 use keyspace::model::{Atomicity, Mode};
 
 /// Makes a call, as often as it takes and may take.
@@ -36,7 +37,8 @@ pub(super) async fn attempts(
         let script = Script::of(call, session.now, &makers)?;
         let mut work = Work::new(&script, session.now);
         work.gather(session).await?;
-        let mut ending = Ending { session, ids: &ids, attempt, work: &mut work };
+        let earlier = ids.earlier(&work.keys_changed()?);
+        let mut ending = Ending { session, ids: &ids, earlier, attempt, work: &mut work };
         if let Some(answer) = Box::pin(ending.settle()).await? {
             return Ok(answer);
         }
@@ -82,6 +84,8 @@ pub(super) fn indeterminate(id: Version) -> Error {
 struct Ending<'e, 's, 'w> {
     session: &'e mut Session<'s>,
     ids: &'e CallIds<'e>,
+    /// The ids under which this call may have been committed before.
+    earlier: Vec<CommitId>,
     attempt: u64,
     work: &'e mut Work<'w>,
 }
@@ -92,7 +96,7 @@ impl Ending<'_, '_, '_> {
         if self.work.is_stale {
             return Ok(None);
         }
-        if self.work.rows.any_version(|version| self.ids.made(version)) {
+        if self.is_repeated().await? {
             return self.repeated().await.map(Some);
         }
         if self.work.script.is_atomic && self.work.is_done_before() {
@@ -105,7 +109,7 @@ impl Ending<'_, '_, '_> {
             };
         }
         let adds = self.work.adds.clone();
-        let id = self.ids.of_attempt(self.attempt);
+        let id = self.ids.of_attempt(self.attempt, &self.work.keys_changed()?);
         let (set, places) = self.work.rows.write_set(self.session, id, adds)?;
         if set.checks.is_empty() && set.changes.is_empty() && set.adds.is_empty() {
             return made(self.work, id, &[], self.session.now).map(Some);
@@ -117,9 +121,34 @@ impl Ending<'_, '_, '_> {
             Verdict::Committed { id, totals } => {
                 made(self.work, id, &totals, self.session.now).map(Some)
             }
-            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_attempt(0))),
+            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_call())),
             Verdict::Obstacle(obstacle) => Box::pin(self.meet(obstacle, &set, &places)).await,
         }
+    }
+
+    /// Whether the rows say that this call was committed when it was made before. Where the store
+    /// itself does not remember ids, rows that no plan reads are asked for too, uncounted.
+    async fn is_repeated(&mut self) -> Result<bool> {
+        let made = |row: &Row| was_made(row, &self.earlier);
+        let rows = self.work.rows.iter();
+        if rows.filter_map(RowState::before).any(made) {
+            return Ok(true);
+        }
+        let unread: Vec<Key> = match self.ids.is_given() && !self.is_whole() {
+            true => {
+                self.work.rows.iter().filter(|r| !r.was_read()).map(|r| r.key.clone()).collect()
+            }
+            false => Vec::new(),
+        };
+        if unread.is_empty() {
+            return Ok(false);
+        }
+        let rows = self.session.store().get(&unread).await?;
+        Ok(rows.iter().flatten().any(made))
+    }
+
+    fn is_whole(&self) -> bool {
+        self.session.schema().kind().atomicity() == Atomicity::WholeStore
     }
 
     /// The answer of a call that was committed when it was made before.
@@ -134,8 +163,7 @@ impl Ending<'_, '_, '_> {
 
     /// Whether an earlier call with this id was committed. What it did may be why this one fails.
     async fn was_committed(&mut self) -> Result<bool> {
-        let whole = self.session.schema().kind().atomicity() == Atomicity::WholeStore;
-        if !self.ids.is_given() || !whole {
+        if !self.ids.is_given() || !self.is_whole() {
             return Ok(false);
         }
         let versioned = |mode: Mode| mode == Mode::Conditional;
@@ -144,7 +172,7 @@ impl Ending<'_, '_, '_> {
         };
         // A store that remembers the id says so whatever the set holds; one that does not finds
         // the check false.
-        let id = self.ids.of_attempt(0);
+        let id = self.ids.of_call();
         let check = RowCheck {
             collection: row.collection.clone(),
             key: row.key.clone(),
@@ -172,7 +200,7 @@ impl Ending<'_, '_, '_> {
         match obstacle {
             Obstacle::Check { .. } | Obstacle::Contended => Ok(None),
             Obstacle::Row { change, found } => {
-                if found.is_some_and(|version| self.ids.made(version)) {
+                if found.is_some_and(|version| self.earlier.contains(&version)) {
                     return self.repeated().await.map(Some);
                 }
                 let place = *places.get(change).ok_or_else(unknown)?;
@@ -203,7 +231,7 @@ impl Ending<'_, '_, '_> {
         if !row.is_asked() {
             return Ok(None);
         }
-        let whole = self.session.schema().kind().atomicity() == Atomicity::WholeStore;
+        let whole = self.is_whole();
         let message = match expect {
             // Elsewhere what lies there may have moved although no row is there.
             Some(Expect::Absent) if whole || found.is_some() => "the row is already there",
@@ -250,6 +278,12 @@ impl Ending<'_, '_, '_> {
     }
 }
 
+/// Whether a row has, or had lately, one of these versions.
+fn was_made(row: &Row, by: &[CommitId]) -> bool {
+    let earlier = row.trail.iter().flat_map(|trail| &trail.previous);
+    row.version.iter().chain(earlier).any(|version| by.contains(version))
+}
+
 impl<'a> Script<'a> {
     /// The steps of a call.
     fn of(call: &'a Call<'_>, now: i64, makers: &'a super::ids::Makers<'_>) -> Result<Script<'a>> {
@@ -261,6 +295,14 @@ impl<'a> Script<'a> {
 }
 
 impl Work<'_> {
+    /// The rows that steps change, as far as they are known.
+    fn keys_changed(&self) -> Result<Vec<&Key>> {
+        let steps = self.script.steps.iter().zip(&self.steps);
+        let changes = steps.filter(|(step, _)| matches!(step.action, Action::Run(_)));
+        let places = changes.flat_map(|(_, work)| &work.places);
+        places.map(|place| self.rows.get(*place).map(|row| &row.key)).collect()
+    }
+
     /// The last change of a row: the step, and the row of the step.
     fn whose_row(&self, place: usize) -> Option<(usize, usize)> {
         let steps = self.script.steps.iter().zip(&self.steps).enumerate().rev();

@@ -42,7 +42,8 @@ pub(super) fn whole_row(part: &Part<'_>, inputs: &dyn Inputs) -> Result<Vec<Valu
     slots.map(|slot| slot_value(part, slot, inputs)).collect()
 }
 
-fn slot_value(part: &Part<'_>, slot: &Slot, inputs: &dyn Inputs) -> Result<Value> {
+/// The content of one slot of a whole row.
+pub(super) fn slot_value(part: &Part<'_>, slot: &Slot, inputs: &dyn Inputs) -> Result<Value> {
     match part.collection.model.field(&slot.name) {
         Some(field) => {
             let given = given(part, field, inputs)?;

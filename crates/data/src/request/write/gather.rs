@@ -5,13 +5,13 @@
 //!        └ all steps whose keys are known are read together: one wait, as the plan counts
 //! ```
 //!
-//! Changes are made in the order of the steps, so that two of one row add up; checks see the rows as
-//! they were read. A step that fails does not end the attempt: a later one may find that all of it
-//! was done before, which goes ahead of every failure.
+//! Changes are made in the order of the steps, so that two of one row add up; checks see the rows
+//! as they were read. A step that fails does not end the attempt: a later one may find that all of
+//! it was done before, which goes ahead of every failure.
 
 use super::defaults::segments;
 use super::inputs::Known;
-use super::part::Applied;
+use super::part::{Applied, Part};
 use super::rows::RowSet;
 use super::script::{Action, Look, Script, ScriptStep};
 use super::steps::missing;
@@ -24,6 +24,7 @@ use crate::request::segments::Filling;
 use crate::session::Session;
 use crate::store::{Key, Keyed, Row};
 use crate::value::Value;
+use keyspace::model::Verb;
 use std::collections::HashMap;
 
 /// One attempt.
@@ -188,6 +189,10 @@ impl<'a> Work<'a> {
                     Action::Run(part) => match self.may_run(number, step) {
                         Standing::Known => self.run(number, step, part),
                         Standing::NotYet => Ok(false),
+                        // It may still find its own row, which then goes ahead of what failed.
+                        Standing::Never if self.finds_rows(number, part)? => {
+                            self.run(number, step, part)
+                        }
                         Standing::Never => self.end(number, State::Failed),
                     },
                 }
@@ -205,6 +210,22 @@ impl<'a> Work<'a> {
             }
         }
         standing
+    }
+
+    /// Whether all rows that a step would make are there.
+    fn finds_rows(&self, number: usize, part: &Part<'_>) -> Result<bool> {
+        let makes = match part.pattern.verb {
+            Verb::Insert => part.pattern.existing_returned || part.collection.model.immutable,
+            Verb::Put => part.collection.model.immutable,
+            _ => false,
+        };
+        for place in &self.work(number)?.places {
+            let row = self.rows.get(*place)?;
+            if !makes || row.changed || row.content().is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(makes)
     }
 
     /// Changes wait for what they use, and for the changes before them.

@@ -5,16 +5,16 @@
 //!                └▶ new ids of each step     the same when the call is made again
 //! ```
 //!
-//! A caller that chose the id may make the call again. So that the second time names the rows of the
-//! first, `new` is worked out from the id, under a key that nobody outside knows: a version, which
-//! is such an id, must not tell what other ids were made with it.
+//! A caller that chose the id may make the call again. So that the second time names the rows of
+//! the first, `new` is worked out from the id, under a key that nobody outside knows: a version,
+//! which is such an id, must not tell what other ids were made with it.
 
 use crate::clock::{Milliseconds, Random};
 use crate::error::Result;
 use crate::ids::Ids;
 use crate::request::{Call, Runtime};
 use crate::session::Session;
-use crate::store::{CommitId, OUTCOME_KEPT, Version, limits};
+use crate::store::{CommitId, Key, OUTCOME_KEPT, limits};
 use crate::value::Value;
 use keyspace::model::{Atomicity, Type};
 use std::fmt;
@@ -63,14 +63,27 @@ impl<'a> CallIds<'a> {
         self.is_given
     }
 
-    /// The id of an attempt.
-    pub fn of_attempt(&self, attempt: u64) -> CommitId {
-        if attempt == 0 || !self.renews {
+    /// The id of the call, by which it may be made again.
+    pub fn of_call(&self) -> CommitId {
+        self.first
+    }
+
+    /// The id of an attempt to change these rows.
+    ///
+    /// Where stores are atomic by group, entries are written and removed by the id of their attempt
+    /// before and after their row. So an id is never that of two sets, whatever a caller calls by
+    /// the same id: it is worked out from the attempt and the rows too.
+    pub fn of_attempt(&self, attempt: u64, rows: &[&Key]) -> CommitId {
+        if !self.renews {
             return self.first;
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.first.as_bytes());
         hasher.update(&attempt.to_be_bytes());
+        for row in rows {
+            hasher.update(&(row.bytes().len() as u64).to_be_bytes());
+            hasher.update(row.as_ref());
+        }
         let mut bytes = [0; 16];
         hasher.finalize_xof().fill(&mut bytes);
         let time = self.first.as_bytes().iter().take(6);
@@ -78,9 +91,15 @@ impl<'a> CallIds<'a> {
         CommitId::from_bytes(bytes)
     }
 
-    /// Whether a version is of this very call: then an earlier one with its id was committed.
-    pub fn made(&self, version: Version) -> bool {
-        self.is_given && (0..limits::COMMIT_ATTEMPTS_MAX).any(|n| self.of_attempt(n) == version)
+    /// The ids under which this very call may have been committed before; none unless the caller
+    /// chose the id.
+    pub fn earlier(&self, rows: &[&Key]) -> Vec<CommitId> {
+        let attempts = match (self.is_given, self.renews) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => limits::COMMIT_ATTEMPTS_MAX,
+        };
+        (0..attempts).map(|attempt| self.of_attempt(attempt, rows)).collect()
     }
 
     /// What makes the ids of so many steps, for one attempt.

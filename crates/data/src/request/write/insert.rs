@@ -1,6 +1,6 @@
 //! `insert`: a row that is not there yet; and what an immutable collection makes of `put`.
 
-use super::defaults::whole_row;
+use super::defaults::{slot_value, whole_row};
 use super::ends::ends;
 use super::owner::is_foreign;
 use super::part::{Applied, Part};
@@ -29,18 +29,23 @@ pub(super) fn insert(part: &Part<'_>, inputs: &dyn Inputs, row: &mut RowState) -
     Err(part.is_there())
 }
 
-/// Whether an immutable row holds what the caller gives. What is bound, generated, or taken from
-/// the clock and the caller differs by itself from call to call, and is not compared.
+/// Whether an immutable row holds what the caller gives. What is bound to anything else than an
+/// argument, generated, or taken from the clock and the caller is not compared.
 fn is_same(part: &Part<'_>, inputs: &dyn Inputs, stored: &[Value]) -> Result<bool> {
     let collection = part.collection;
     if !collection.model.immutable {
         return Ok(false);
     }
-    let wanted = whole_row(part, inputs)?;
-    let rows = collection.slots.iter().zip(wanted.iter().zip(stored));
-    Ok(rows.into_iter().all(|(slot, (wanted, stored))| {
+    for (slot, stored) in collection.slots.iter().zip(stored) {
         let field = collection.model.field(&slot.name);
         let fills_itself = field.is_some_and(|field| !field.is_argument());
-        fills_itself || part.is_bound(&slot.name) || wanted == stored
-    }))
+        // What is not compared is not worked out either: the row it comes from may be gone since.
+        if fills_itself || !part.is_given(&slot.name) {
+            continue;
+        }
+        if slot_value(part, slot, inputs)? != *stored {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

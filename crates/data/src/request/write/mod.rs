@@ -5,9 +5,9 @@
 //!              └ one step, or those of an `atomic`  └ insert put update delete add: one file each
 //! ```
 //!
-//! What is read first is decided as the planner counts it, and nowhere else. What was read and judged
-//! is held in the commit by its version; if it moved, all is done again. Nothing here knows whether
-//! a commit reaches a store or a group.
+//! What is read first is decided as the planner counts it, and nowhere else. What was read and
+//! judged is held in the commit by its version; if it moved, all is done again. How far a commit
+//! reaches is the protocol's affair.
 
 mod add;
 mod answers;

@@ -6,8 +6,8 @@ use crate::request::segments::caller_value;
 use crate::schema::CollectionSchema;
 use crate::value::Value;
 
-/// Whether a row belongs to somebody else. Only what the caller fills is compared: a role, for which
-/// nothing is filled, sees every row.
+/// Whether a row belongs to somebody else. Only what the caller fills is compared: a role, for
+/// which nothing is filled, sees every row.
 pub(super) fn is_foreign(
     collection: &CollectionSchema,
     filled: &[String],

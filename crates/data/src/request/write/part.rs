@@ -1,7 +1,7 @@
 //! One change, alone or as a step of an `atomic`: what the verbs go by.
 //!
-//! A verb sees a part, its inputs and the state of one row. It never sees a call or another step, so
-//! that a pattern does the same wherever it runs.
+//! A verb sees a part, its inputs and the state of one row. It never sees a call or another step,
+//! so that a pattern does the same wherever it runs.
 
 use super::ids::Maker;
 use super::row::RowState;
@@ -12,7 +12,7 @@ use crate::request::inputs::{InputScope, Inputs};
 use crate::schema::CollectionSchema;
 use crate::store::Version;
 use crate::value::Value;
-use keyspace::model::{Assignment, Pattern, Type, Verb};
+use keyspace::model::{Assignment, Expression, ExpressionKind, Pattern, Type, Verb};
 use std::sync::Arc;
 
 /// One change.
@@ -27,8 +27,8 @@ pub(super) struct Part<'a> {
     pub filled: &'a [String],
     /// Whether the stored row is read first.
     pub reads: bool,
-    /// Every binding that gives it values: the pattern's, the step's, the `atomic`'s.
-    pub bindings: Vec<&'a [Assignment]>,
+    /// The bindings of the step, and those of the `atomic` around it.
+    pub around: Option<(&'a [Assignment], &'a [Assignment])>,
     /// What makes ids.
     pub ids: Maker<'a>,
 }
@@ -45,10 +45,23 @@ pub(super) enum Applied {
 }
 
 impl Part<'_> {
-    /// Whether a binding gives an argument.
-    pub fn is_bound(&self, name: &str) -> bool {
-        let mut bound = self.bindings.iter().flat_map(|bindings| bindings.iter());
-        bound.any(|binding| binding.name.value == name)
+    /// Whether the caller gives an argument, under its own name or another. What a binding makes of
+    /// the clock, of constants or of other rows, nobody gives.
+    pub fn is_given(&self, name: &str) -> bool {
+        let (step, atomic) = self.around.unwrap_or_default();
+        let of_call = |name: &str| binding(atomic, name).is_none();
+        let of_step = |name: &str| match binding(step, name) {
+            None => of_call(name),
+            Some(bound) => argument_named(bound).is_some_and(of_call),
+        };
+        match binding(&self.pattern.bind, name) {
+            Some(own) if binding(step, name).is_none() => {
+                argument_named(own).is_some_and(|named| {
+                    binding(&self.pattern.bind, named).is_none() && of_step(named)
+                })
+            }
+            _ => of_step(name),
+        }
     }
 
     /// Whether it adds.
@@ -105,5 +118,17 @@ impl Part<'_> {
             true => Ok(()),
             false => Err(self.error(ErrorKind::Conflict, "the row does not fulfil the condition")),
         }
+    }
+}
+
+fn binding<'b>(bindings: &'b [Assignment], name: &str) -> Option<&'b Expression> {
+    bindings.iter().find(|bound| bound.name.value == name).map(|bound| &bound.expression)
+}
+
+/// The argument that an expression is, and nothing else.
+fn argument_named(expression: &Expression) -> Option<&str> {
+    match &expression.kind {
+        ExpressionKind::Argument(name) => Some(name),
+        _ => None,
     }
 }

@@ -208,6 +208,7 @@ impl RowState {
             collection: self.collection.clone(),
             key: self.key.clone(),
             expect: self.asked.or(self.read).filter(|_| conditional),
+            read: self.was_read,
             before: self.before.clone(),
             after: after.map(|content| After { value: content.bytes.clone(), expires }),
             gained,
@@ -226,7 +227,11 @@ impl RowState {
             }
             _ => return Ok(Vec::new()),
         };
-        entries::entries(&self.collection, &self.segments, &slots)
+        match entries::entries(&self.collection, &self.segments, &slots) {
+            // A key of which no entry can be made was never stored.
+            Err(error) if error.kind() == ErrorKind::Argument && !self.was_read => Ok(Vec::new()),
+            entries => entries,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::change::{CounterAdd, RowChange, RowCheck, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::CollectionSchema;
 use crate::session::Session;
-use crate::store::{CommitId, Key, Version, limits};
+use crate::store::{CommitId, Key, limits};
 use crate::value::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -53,15 +53,6 @@ impl RowSet {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &RowState> {
         self.rows.iter()
-    }
-
-    /// Whether a row was read that has, or had lately, such a version.
-    pub fn any_version(&self, wanted: impl Fn(Version) -> bool) -> bool {
-        let rows = self.rows.iter().filter_map(RowState::before);
-        rows.into_iter().any(|row| {
-            let earlier = row.trail.iter().flat_map(|trail| &trail.previous);
-            row.version.iter().chain(earlier).any(|version| wanted(*version))
-        })
     }
 
     /// What is to be committed, and the place of each changed row.

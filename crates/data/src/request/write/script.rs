@@ -89,7 +89,7 @@ impl<'a> Script<'a> {
             shape: prepared.shape()?,
             filled: &prepared.filled,
             reads: prepared.reads,
-            bindings: vec![&prepared.pattern.bind],
+            around: None,
             ids: makers.of(0),
         };
         let rows = match prepared.pattern.many {
@@ -172,7 +172,7 @@ impl<'a> ScriptStep<'a> {
                     shape: &ready.shape,
                     filled: &ready.filled,
                     reads: ready.reads,
-                    bindings: vec![&run.bind, &step.bind, &atomic.pattern.bind],
+                    around: Some((&step.bind, &atomic.pattern.bind)),
                     ids,
                 };
                 let rows = match run.many {

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! Who calls is `user@tenant#role`, or `-` for nobody. An answer is compared by what is written: an
-//! object may have more members, a list may not; `"*"` is anything, `"$name"` is remembered the first
-//! time and must be the same later. `!kind` is an error of that kind.
+//! object may have more members, a list may not; `"*"` is anything, `"$name"` is remembered the
+//! first time and must be the same later. `!kind` is an error of that kind.
 //!
-//! Every call is held to the bounds of its plan, and after each case every index entry must be true.
+//! Every call is held to the bounds of its plan, and after each case every index entry must be
+//! true.
 
 mod run;
 mod script;
@@ -21,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::sync::Arc;
 
-pub use script::{Expected, Script, Step, read};
+pub use script::{Called, Expected, Script, Step, read};
 
 /// The keyspace the scripts call.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");

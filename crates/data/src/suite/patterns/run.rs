@@ -1,6 +1,6 @@
 //! Scripts played on a store.
 
-use super::script::{Expected, Script, Step};
+use super::script::{Called, Expected, Script, Step};
 use crate::clock::{ManualClock, SeededRandom};
 use crate::error::{Error, ErrorKind};
 use crate::maintain::Scrub;
@@ -28,8 +28,9 @@ pub(super) async fn script(
     for (line, step) in &script.steps {
         match step {
             Step::Wait(milliseconds) => clock.advance(*milliseconds),
-            Step::Call { .. } => {
-                call(&runtime, step, &mut known).await.map_err(|failure| at_line(*line, failure))?
+            Step::Call(called) => {
+                let played = call(&runtime, called, &mut known).await;
+                played.map_err(|failure| at_line(*line, failure))?;
             }
         }
     }
@@ -57,8 +58,8 @@ fn at_line(line: usize, failure: Failure) -> Failure {
     }
 }
 
-async fn call(runtime: &Runtime, step: &Step, known: &mut HashMap<String, Json>) -> Checked {
-    let Step::Call { caller, pattern, arguments, expected } = step else { return Ok(()) };
+async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Json>) -> Checked {
+    let Called { caller, pattern, arguments, expected } = called;
     let arguments = Json::Object(arguments.clone());
     let Json::Object(arguments) = filled(&arguments, known)? else { return Ok(()) };
     let prepared = runtime.pattern(pattern)?;

@@ -19,18 +19,22 @@ pub struct Script {
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A call, and what it must be answered.
-    Call {
-        /// Who calls.
-        caller: Caller,
-        /// The pattern.
-        pattern: &'static str,
-        /// The arguments.
-        arguments: Map<String, Json>,
-        /// What must come of it.
-        expected: Expected,
-    },
+    Call(Box<Called>),
     /// So many milliseconds pass.
     Wait(i64),
+}
+
+/// A call, and what it must be answered.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// Who calls.
+    pub caller: Caller,
+    /// The pattern.
+    pub pattern: &'static str,
+    /// The arguments.
+    pub arguments: Map<String, Json>,
+    /// What must come of it.
+    pub expected: Expected,
 }
 
 /// What must come of a call.
@@ -84,7 +88,7 @@ fn step(line: &'static str) -> Result<Step, &'static str> {
         Some(kind) => Expected::Error(kind),
         None => Expected::Answer(serde_json::from_str(expected).map_err(|_| "answers are JSON")?),
     };
-    Ok(Step::Call { caller: caller(who), pattern, arguments, expected })
+    Ok(Step::Call(Box::new(Called { caller: caller(who), pattern, arguments, expected })))
 }
 
 fn wait(text: &str) -> Result<i64, &'static str> {

@@ -12,3 +12,5 @@ mod parts;
 mod simulation;
 mod wire;
 mod world;
+
+pub(in crate::protocol) use parts::keyspace;

@@ -1,8 +1,8 @@
 //! The protocol under every misfortune at once, one seed a run: callers and a cleaner interleave at
 //! every request, die between any two, lose replies, and meet requests of the dead.
 //!
-//! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1` tells
-//! what happened in it, and `SIMULATION_SEEDS=100000` runs more of them.
+//! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1`
+//! tells what happened in it, and `SIMULATION_SEEDS=100000` runs more of them.
 
 use super::world::World;
 use crate::protocol::tier1::Rules;
@@ -37,14 +37,14 @@ fn run_in(world: &World) -> Result<(), String> {
         if tasks.iter().all(Option::is_none) {
             break;
         }
-        if died < deaths && world.chance.number() % 12 == 0 {
+        if died < deaths && world.chance.number().is_multiple_of(12) {
             let victim = (world.chance.number() % tasks.len() as u64) as usize;
             if tasks[victim].take().is_some() {
                 world.wire.note(|| format!("caller {victim} dies"));
                 died += 1;
             }
         }
-        if world.chance.number() % 8 == 0 {
+        if world.chance.number().is_multiple_of(8) {
             world.clock.advance(1);
         }
         world.wire.step(&world.chance, true);

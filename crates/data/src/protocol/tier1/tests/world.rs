@@ -68,7 +68,7 @@ struct Wish {
 impl World {
     pub fn new(seed: u64, rules: Rules) -> Self {
         let chance = SeededRandom::new(seed);
-        let remembers = chance.number() % 2 == 0;
+        let remembers = chance.number().is_multiple_of(2);
         let store = match remembers {
             true => PartitionedMemory::new(),
             false => PartitionedMemory::forgetting(),
@@ -197,7 +197,16 @@ impl World {
                 (true, None) => Some(Expect::Absent),
             };
             let collection = self.people.clone();
-            changes.push(RowChange { collection, key, expect, before, after, gained, lost });
+            changes.push(RowChange {
+                collection,
+                key,
+                expect,
+                read: looks,
+                before,
+                after,
+                gained,
+                lost,
+            });
         }
         let (checks, adds) = (Vec::new(), Vec::new());
         (!changes.is_empty()).then_some(WriteSet { id, now, deadline, checks, changes, adds })

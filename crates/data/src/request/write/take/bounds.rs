@@ -141,7 +141,7 @@ impl Open<'_> {
         self.segment.function().is_none()
     }
 
-    /// Whether the segment grows with its member; nothing if not even equal members are equal there.
+    /// Whether the segment grows with its member; nothing if equal members may differ there.
     fn grows(&self) -> Option<bool> {
         let Some(source) = &self.segment.source else { return Some(true) };
         if source.calls(Function::Each) {

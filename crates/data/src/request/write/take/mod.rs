@@ -1,13 +1,13 @@
 //! `take`: the first row of a group for which the condition holds, changed and returned.
 //!
 //! ```text
-//! entries, in order, within what the condition bounds ─▶ their rows ─▶ the first that fits ─▶ commit
-//!    ▲                                                                                          │
-//!    └── a pass that lost rows to others begins anew ◀── end of the group ◀── next ◀── lost ────┘
+//! entries, in order, within what the condition bounds ─▶ rows ─▶ the first that fits ─▶ commit
+//!    ▲                                                                                     │
+//!    └── a pass that lost rows to others begins anew ◀── end of the group ◀── next ◀ lost ─┘
 //! ```
 //!
-//! A candidate in other hands is passed over, not waited for. Only a pass that lost none may say that
-//! there is nothing to take; too many lost ones, or too many that do not fit, are `busy`.
+//! A candidate in other hands is passed over, not waited for. Only a pass that lost none may say
+//! that there is nothing to take; too many lost ones, or too many that do not fit, are `busy`.
 
 mod bounds;
 
@@ -29,6 +29,7 @@ use crate::request::{Call, Runtime};
 use crate::schema::IndexSchema;
 use crate::session::Session;
 use crate::store::{CommitId, Key, Keyed, Row, limits};
+use keyspace::model::Atomicity;
 use std::sync::Arc;
 
 /// Takes the first row that fits.
@@ -38,6 +39,11 @@ pub(super) async fn take(
     call: &Call<'_>,
 ) -> Result<Answer> {
     let prepared = call.pattern;
+    if call.id.is_some() && session.schema().kind().atomicity() == Atomicity::Group {
+        // Only the row it took knows the id, and a call made again cannot tell which that was.
+        let message = "a take cannot be made again by its id on this store: leave the id out";
+        return Err(Error::new(ErrorKind::Unsupported, message).with("pattern", prepared.name()));
+    }
     let inputs = CallInputs::new(call, session.now);
     let ids = CallIds::new(runtime, session, call);
     let makers = ids.makers(1);
@@ -48,7 +54,7 @@ pub(super) async fn take(
         shape: prepared.shape()?,
         filled: &prepared.filled,
         reads: true,
-        bindings: vec![&prepared.pattern.bind],
+        around: None,
         ids: makers.of(0),
     };
     let Some(reach) = bounds::reach(prepared, &inputs)? else { return Err(part.is_missing()) };
@@ -196,7 +202,7 @@ impl Taking<'_> {
         let (slots, expires) = changed(part, self.inputs, &row, stored, Vec::new())?;
         row.set(slots, expires)?;
         let set = WriteSet {
-            id: self.ids.of_attempt(attempt),
+            id: self.ids.of_attempt(attempt, &[&row.key]),
             now: session.now,
             deadline: session.deadline,
             checks: Vec::new(),
@@ -208,7 +214,7 @@ impl Taking<'_> {
                 self.judge_repeated(session, &row, id).await?;
                 Ok(Outcome::Taken(Box::new(self.answer(&row, id))))
             }
-            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_attempt(0))),
+            Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_call())),
             Verdict::Obstacle(Obstacle::Taken { index, .. }) => {
                 let name = part.collection.indexes.get(index).map_or("", |index| index.name());
                 let message = "a unique value belongs to another row";

@@ -1,6 +1,11 @@
 //! What the program accepts: commands, options and their help.
 //!
-//! Only words and types; nothing here acts. Completions are made from the same declarations.
+//! Only words and types; nothing here acts. Completions are made from the same declarations. What
+//! commands on stored data take is in `data.rs`.
+
+mod data;
+
+pub(crate) use data::{CallerOptions, Existing, Export, Import, Load, Run, Scrub, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,14 +17,17 @@ use keyspace::model::StoreKind;
 #[command(
     name = "keyway",
     version,
-    about = "One file names every key and every question; keyway proves, explains and lays it out",
+    about = "One file names every key and every question; keyway proves, explains and answers them",
     after_help = "\
-Exit status: 0 done, 1 the file has problems, 2 wrong usage or an unreadable file.
+Exit status: 0 done, 1 the file or the data has problems, or a row is not there, 2 wrong usage
+or an unreadable file, 3 a check failed or a unique value is taken, 4 the store cannot be
+reached, 5 the outcome is not known (the id is printed; --id asks again).
 FILE may be `-`: standard input.
 
 Begin with:
   keyway new shop --output keyspace.toml
   keyway check keyspace.toml
+  keyway shell keyspace.toml --as ann
 
 The notation, page by page: keyway reference"
 )]
@@ -74,6 +82,52 @@ pub(crate) enum Command {
         keyway format --check apps/*/keyspace.toml     changes nothing; status 1 if one would\n  \
         keyway format - < keyspace.toml                answers on standard output")]
     Format(Format),
+    /// Call a pattern
+    #[command(after_help = "Examples:\n  \
+        keyway run keyspace.toml write_note title=Milk 'tags=[\"shop\"]' --as ann\n  \
+        keyway run keyspace.toml my_notes limit=10 --as ann --json\n  \
+        keyway run keyspace.toml put_picture picture=@cat.png --as ann\n\n\
+        Values are texts, by the argument's type: title=Milk, limit=10, due_on=2026-11-15.\n\
+        Lists, JSON and rows are JSON: 'tags=[\"a\",\"b\"]'. name=@FILE gives what a file holds,\n\
+        name=@- standard input, and name:=JSON anything as JSON: note:=null.\n\n\
+        Without --store, the store is an engine in .keyway/NAME beside FILE; it is made the first\n\
+        time. What a call takes: keyway explain FILE PATTERN")]
+    Run(Run),
+    /// Call patterns at a prompt, or from a script
+    #[command(after_help = "Examples:\n  \
+        keyway shell keyspace.toml --as ann\n  \
+        keyway shell keyspace.toml --store memory:        to try something out\n  \
+        keyway shell keyspace.toml --as ann < calls.txt   one command a line\n\n\
+        A script stops at the first line that fails, and ends with its status. `help` lists the\n\
+        commands; a line that begins with a space is kept out of the history.")]
+    Shell(Shell),
+    /// Prove that every index says what the rows say, and mend what does not
+    #[command(after_help = "Examples:\n  \
+        keyway scrub keyspace.toml --store engine:data\n  \
+        keyway scrub keyspace.toml --store engine:data --repair\n\n\
+        Rows are never changed, only entries of indexes. Status 1 if a problem remains.")]
+    Scrub(Scrub),
+    /// Make a call for each line of a file
+    #[command(after_help = "Examples:\n  \
+        keyway load keyspace.toml --pattern write_note notes.jsonl --as ann\n  \
+        generate | keyway load keyspace.toml --pattern add_product --role clerk\n\n\
+        A line is the object of a call's arguments: {\"title\": \"Milk\"}. Calls are in flight\n\
+        together, in no order. The first line that fails ends it, and says where to go on\n\
+        (--from); with --keep-going, lines that fail go to standard error as JSON.")]
+    Load(Load),
+    /// Write the rows of a store as JSON Lines
+    #[command(after_help = "Examples:\n  \
+        keyway export keyspace.toml --store engine:data -o notes.jsonl\n  \
+        keyway export keyspace.toml --store engine:data --collection users | gzip > users.gz\n\n\
+        Rows are written with ids, owners and times, and without their versions. Each page is one\n\
+        look at the store; the whole is one instant only while nobody writes.")]
+    Export(Export),
+    /// Bring the rows of an export into a store
+    #[command(after_help = "Examples:\n  \
+        keyway import keyspace.toml --store engine:new notes.jsonl\n  \
+        gunzip -c users.gz | keyway import keyspace.toml --existing keep\n\n\
+        The same rows twice give the same store: an import that was stopped is begun again.")]
+    Import(Import),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

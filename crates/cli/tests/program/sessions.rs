@@ -1,0 +1,90 @@
+//! The reference of the commands shows what they do: every session in it is played.
+//!
+//! ```text
+//! ```console data blocks   `$ command`, then what it prints; `…` stands for what differs from
+//!                          run to run, or alone on a line for lines left out
+//! ```
+
+use crate::{Directory, root};
+use std::path::Path;
+use std::process::Command;
+
+const PAGE: &str = "docs/reference/commands.md";
+
+/// A command and what it is shown to print.
+struct Played {
+    line: usize,
+    command: String,
+    shown: Vec<String>,
+}
+
+#[test]
+fn the_sessions_of_the_page_print_what_it_says() {
+    let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+    let directory = Directory::new("sessions");
+    let file = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    directory.write("keyspace.toml", file);
+    let played = played(&page);
+    assert!(played.len() > 10, "the sessions were found");
+    for one in played {
+        let printed = run(&one.command, &directory.0);
+        let shown: Vec<&str> = one.shown.iter().map(String::as_str).collect();
+        let real: Vec<&str> = printed.lines().collect();
+        assert!(agree(&shown, &real), "{PAGE}:{}: `{}` prints\n{printed}", one.line, one.command);
+    }
+}
+
+fn played(page: &str) -> Vec<Played> {
+    let mut played: Vec<Played> = Vec::new();
+    let mut inside = false;
+    for (number, line) in page.lines().enumerate() {
+        match (inside, line.strip_prefix("$ ")) {
+            (false, _) if line == "```console data" => inside = true,
+            (true, _) if line == "```" => inside = false,
+            (true, Some(command)) => {
+                let (command, shown) = (command.to_string(), Vec::new());
+                played.push(Played { line: number + 1, command, shown });
+            }
+            (true, None) => played.last_mut().unwrap().shown.push(line.to_string()),
+            (false, _) => {}
+        }
+    }
+    played
+}
+
+fn run(command: &str, directory: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_keyway")).parent().unwrap();
+    let paths = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {command}; }} 2>&1")])
+        .current_dir(directory)
+        .env("PATH", format!("{}:{paths}", program.display()))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn agree(shown: &[&str], real: &[&str]) -> bool {
+    match shown.split_first() {
+        None => real.is_empty(),
+        Some((&"…", rest)) => (0..=real.len()).any(|skipped| agree(rest, &real[skipped..])),
+        Some((line, rest)) => {
+            real.first().is_some_and(|first| fits(line, first)) && agree(rest, &real[1..])
+        }
+    }
+}
+
+/// Whether a line has the parts around each `…`, in their order.
+fn fits(shown: &str, real: &str) -> bool {
+    let mut parts = shown.split('…');
+    let Some(mut rest) = parts.next().and_then(|first| real.strip_prefix(first)) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}

@@ -1,0 +1,164 @@
+//! A process that calls patterns from many threads is killed at any moment; opened anew, the store
+//! holds every change that was acknowledged, all that each call does or nothing of it, and indexes
+//! that are true.
+//!
+//! ```text
+//! parent ─spawns itself─▶ child: 6 to 8 threads call patterns, and print what they are answered
+//!    └─ kill -9, 1 to 300 ms after the first answer ─▶ open ─▶ compare, scrub ─▶ next round
+//! ```
+//!
+//! Each thread has at most one call under way: at the kill it may have happened or not.
+//! `KEYWAY_KILLS` sets the number of kills, `KEYWAY_SEED` the seed.
+
+#![cfg(all(feature = "engine", unix))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+mod work;
+
+use common::Folder;
+use compare::Model;
+use data::ErrorKind;
+use data::clock::SeededRandom;
+use data::store::Durability;
+use serde_json::{Value as Json, json};
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use work::{ACCOUNTS, Round, call};
+
+const CHILD: &str = "KEYWAY_KILL_CHILD";
+/// Rounds in one folder, so that what one recovery leaves behind meets the next.
+const ROUNDS_IN_A_FOLDER: u32 = 8;
+
+/// What a call was answered: its row, or the kind of error that changed nothing.
+type Answered = Result<Json, String>;
+
+#[test]
+fn patterns_survive_kills() {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let kills = number("KEYWAY_KILLS").unwrap_or(40);
+    let seed = number("KEYWAY_SEED").unwrap_or(0x7061_7474);
+    println!("KEYWAY_SEED={seed} KEYWAY_KILLS={kills}");
+    let mut folder = Folder::new();
+    let mut model = Model::default();
+    let (mut acknowledged, mut changed) = (0, 0);
+    for number in 0..kills {
+        let number = u32::try_from(number).unwrap();
+        if number.is_multiple_of(ROUNDS_IN_A_FOLDER) {
+            folder = Folder::new();
+            model = Model::default();
+        }
+        let durability = match (number / ROUNDS_IN_A_FOLDER).is_multiple_of(2) {
+            true => Durability::Process,
+            false => Durability::Power,
+        };
+        let round = Round::new(seed, number, durability);
+        let acks = kill_once(&round, folder.path());
+        acknowledged += acks.iter().map(Vec::len).sum::<usize>();
+        changed += acks.iter().flatten().filter(|answer| answer.is_ok()).count();
+        model.compare(&round, folder.path(), &acks);
+    }
+    println!("{kills} kills, {acknowledged} answers, {changed} of them changes");
+    assert!(changed as u64 > kills, "the children hardly changed anything");
+}
+
+/// Lets a child run and kills it; what each thread was answered, call by call.
+fn kill_once(round: &Round, folder: &Path) -> Vec<Vec<Answered>> {
+    let told = format!("{} {} {}", round.seed, round.number, round.durability);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["child_calls_until_it_is_killed", "--exact", "--nocapture"])
+        .env(CHILD, told)
+        .env("KEYWAY_KILL_FOLDER", folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = child.stdout.take().unwrap();
+    let (sender, first) = channel();
+    let reader = std::thread::spawn(move || {
+        let mut lines = Vec::new();
+        for line in BufReader::new(output).lines() {
+            if let Some(ack) = line.unwrap().strip_prefix("ack ") {
+                lines.push(ack.to_string());
+                let _ = sender.send(());
+            }
+        }
+        lines
+    });
+    let began = first.recv_timeout(Duration::from_secs(60));
+    let delay = 1 + SeededRandom::new(round.seed ^ u64::from(round.number)).number() % 300;
+    std::thread::sleep(Duration::from_millis(delay));
+    child.kill().unwrap();
+    let ended = child.wait().unwrap();
+    assert!(began.is_ok() && !ended.success(), "{round:?}: the child ended by itself: {ended}");
+    let mut acks = vec![Vec::new(); usize::from(round.threads)];
+    for line in reader.join().unwrap() {
+        let (thread, answer) = line.split_once(' ').unwrap();
+        let answer: Json = serde_json::from_str(answer).unwrap();
+        let answer = match answer["no"].as_str() {
+            Some(kind) => Err(kind.to_string()),
+            None => Ok(answer),
+        };
+        acks[thread.parse::<usize>().unwrap()].push(answer);
+    }
+    acks
+}
+
+/// The child; nothing when it is run as a test.
+#[test]
+fn child_calls_until_it_is_killed() {
+    let Ok(told) = std::env::var(CHILD) else { return };
+    let folder = std::env::var("KEYWAY_KILL_FOLDER").unwrap();
+    let told: Vec<&str> = told.split(' ').collect();
+    let durability = Durability::from_name(told[2]).unwrap();
+    let round = Round::new(told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
+    let (runtime, ..) = round.open(Path::new(&folder));
+    for account in 0..ACCOUNTS {
+        let account = json!({"ledger": "main", "account": account.to_string()});
+        call(&runtime, "child", "open_account", &account).unwrap();
+    }
+    // What the test runner says before a test does not end its line.
+    println!();
+    std::thread::scope(|scope| {
+        for thread in 0..round.threads {
+            let runtime = &runtime;
+            scope.spawn(move || {
+                for number in 0.. {
+                    let step = round.step(thread, number);
+                    let (pattern, arguments) = step.call();
+                    let answer = match call(runtime, &step.caller(), pattern, &arguments) {
+                        Ok(answer) => {
+                            json!({"id": answer["row"]["job_id"], "total": answer["total"]})
+                        }
+                        Err(error) if is_expected(error.kind()) => {
+                            json!({"no": error.kind().name()})
+                        }
+                        // Whatever else goes wrong ends the child by itself, which fails the test.
+                        Err(error) => {
+                            eprintln!("{step:?} {pattern} {arguments}: {error} {error:?}");
+                            std::process::exit(1);
+                        }
+                    };
+                    let line = format!("ack {thread} {answer}\n");
+                    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+}
+
+/// What others, or an empty account, may be the reason for; nothing has changed then.
+fn is_expected(kind: ErrorKind) -> bool {
+    use ErrorKind::{Busy, Conflict, NotFound, Taken};
+    matches!(kind, Busy | Conflict | NotFound | Taken)
+}
