@@ -30,6 +30,7 @@ pub trait Contender: Send + std::marker::Sync {
 }
 
 /// A way to open a contender in a directory.
+#[derive(Clone, Copy)]
 pub struct Entrant {
     /// Its name in the report.
     pub name: &'static str,

@@ -127,9 +127,13 @@ fn unpack(key: &[u8], value: &[u8]) -> Note {
     }
 }
 
+/// Where the keys that begin so end.
 fn end_of(front: &[u8]) -> Vec<u8> {
     let mut end = front.to_vec();
-    *end.last_mut().unwrap() += 1;
+    while end.pop_if(|last| *last == 0xff).is_some() {}
+    if let Some(last) = end.last_mut() {
+        *last += 1;
+    }
     end
 }
 

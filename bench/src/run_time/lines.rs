@@ -75,6 +75,7 @@ pub fn run(settings: &Settings, folder: &Path, entrants: &[Entrant]) -> Vec<Line
             Runner { entrant, store, fresh: AtomicU64::new(settings.notes) }
         })
         .collect();
+    write_back();
     let mut lines = vec![load(settings, &runners)];
     announce(&lines[0]);
     std::thread::sleep(SETTLE.min(Duration::from_millis(settings.notes / 50)));
@@ -122,10 +123,15 @@ fn load(settings: &Settings, runners: &[Runner<'_>]) -> Line {
 fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line {
     let mut rates = vec![Vec::new(); runners.len()];
     for round in 0..settings.rounds {
-        for (runner, rates) in runners.iter().zip(&mut rates) {
+        // Nobody is always the one whose turn follows the same other's.
+        for at in (0..runners.len()).map(|at| (at + round) % runners.len()) {
+            let (runner, rates) = (&runners[at], &mut rates[at]);
             let contender = runner.store.as_ref().unwrap();
             if plan.work == Work::Near && contender.near(48.0, 9.0, 1.0).is_none() {
                 continue;
+            }
+            if plan.sync == Sync::Power {
+                write_back();
             }
             let turn = Turn {
                 contender,
@@ -140,6 +146,12 @@ fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line 
         }
     }
     Line { name: plan.name, rates, remark: plan.remark }
+}
+
+/// Lets the operating system write what it holds back, so that no contender's sync waits for what
+/// another has written.
+fn write_back() {
+    std::process::Command::new("sync").status().unwrap();
 }
 
 fn announce(line: &Line) {

@@ -14,6 +14,8 @@ pub struct Settings {
     pub turn: Duration,
     /// Only lines with this in their name.
     pub only: String,
+    /// Only contenders with this in their name, and the engine by hand.
+    pub who: String,
     /// Rows of the one large group; then nothing else is measured.
     pub large: Option<u64>,
     /// Where the report goes.
@@ -28,6 +30,7 @@ impl Settings {
             rounds: 5,
             turn: Duration::from_millis(500),
             only: String::new(),
+            who: String::new(),
             large: None,
             report: reports.join("run_time.md"),
         };
@@ -38,6 +41,7 @@ impl Settings {
                 "--rounds" => settings.rounds = value.parse().unwrap(),
                 "--seconds" => settings.turn = Duration::from_secs_f64(value.parse().unwrap()),
                 "--only" => settings.only = value,
+                "--who" => settings.who = value,
                 "--large" => settings.large = Some(value.parse().unwrap()),
                 "--report" => settings.report = PathBuf::from(value),
                 _ => panic!("there is no {name}"),

@@ -83,7 +83,8 @@ pub enum Obstacle {
 pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
     match session.schema().kind().atomicity() {
         Atomicity::WholeStore => whole::commit(session, set).await,
-        Atomicity::Group => tier1::commit(session, set).await,
+        // Boxed, so that a call on the other stores does not carry its room.
+        Atomicity::Group => Box::pin(tier1::commit(session, set)).await,
     }
 }
 

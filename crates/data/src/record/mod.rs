@@ -109,13 +109,19 @@ impl RecordShape {
 
     /// All fields, by slot.
     pub fn decode(&self, record: &Bytes) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.fields.len());
+        self.decode_into(record, &mut values)?;
+        Ok(values)
+    }
+
+    /// Adds all fields, by slot.
+    pub fn decode_into(&self, record: &Bytes, values: &mut Vec<Value>) -> Result<()> {
         let table = Table::open(record)?;
         table.check()?;
-        let mut values = Vec::with_capacity(self.fields.len());
         for (slot, field) in self.fields.iter().enumerate() {
             values.push(field.read(record, &table, slot)?);
         }
-        Ok(values)
+        Ok(())
     }
 
     /// One field of text or of an enum's words, borrowed; none where it is null.

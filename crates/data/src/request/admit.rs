@@ -50,6 +50,13 @@ pub fn caller(prepared: &Prepared, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
+/// Whether a membership must be judged.
+pub fn asks_member(prepared: &Prepared) -> bool {
+    let steps = prepared.steps.iter().filter_map(|step| step.run.as_ref());
+    let mut asked = std::iter::once(&prepared.pattern.allow).chain(steps.map(|run| &run.allow));
+    asked.any(|allow| matches!(allow, Allow::Member(_)))
+}
+
 /// Judges memberships: the caller's row in another collection, for each row a call leads to.
 pub async fn member(session: &mut Session<'_>, call: &Call<'_>) -> Result<()> {
     let inputs = CallInputs::new(call, session.now);

@@ -90,6 +90,8 @@ pub struct AnswerShape {
     pub covering: Option<Arc<IndexSchema>>,
     /// The members, in the order in which they are shown.
     pub members: Vec<AnswerMember>,
+    /// Whether they are all that a row has, in its order.
+    is_whole: bool,
 }
 
 /// A member of an answered row.
@@ -131,7 +133,7 @@ impl AnswerShape {
             at,
         });
         let members = members.collect();
-        AnswerShape { collection: collection.clone(), covering: None, members }
+        AnswerShape { collection: collection.clone(), covering: None, members, is_whole: true }
     }
 
     /// What a pattern answers: its `fields`, from the entry alone where that is enough.
@@ -147,6 +149,7 @@ impl AnswerShape {
                 shape.members.iter().find(|member| member.name == field.value).cloned()
             });
             shape.members = asked.collect();
+            shape.is_whole = false;
         }
         // Entries of versioned rows that lie apart from them are only true if the row says so, and
         // an owner that the entry lacks is judged by the row.
@@ -163,6 +166,7 @@ impl AnswerShape {
             let missing = || Error::new(ErrorKind::Internal, "an entry does not cover its answer");
             shape.members = found.ok_or_else(missing)?;
             shape.covering = Some(index.clone());
+            shape.is_whole = false;
         }
         Ok(shape)
     }
@@ -232,6 +236,12 @@ impl Record {
 
     fn row_values(&self) -> Result<Vec<Value>> {
         let collection = &self.shape.collection;
+        if self.shape.is_whole {
+            let mut values = Vec::with_capacity(self.shape.members.len());
+            collection.key.decode_into(&self.key, &mut values)?;
+            collection.decode_into(&self.content, &mut values)?;
+            return Ok(values);
+        }
         let needs_key = self.shape.members.iter().any(|m| matches!(m.at, At::Segment(_)));
         let segments = if needs_key { collection.key.decode(&self.key)? } else { Vec::new() };
         let whole = self.shape.members.len() >= collection.slots.len();

@@ -51,12 +51,16 @@ impl Filling<'_> {
 
     /// What the caller fills: the owner's segment or the tenant's, or one made of their fields.
     fn by_caller(&self, segment: &Segment, inputs: &dyn Inputs) -> Result<Option<Value>> {
+        if self.filled.is_empty() {
+            return Ok(None);
+        }
         let first = match &segment.source {
-            Some(source) => source.members().first().map(|member| member.to_string()),
-            None => Some(segment.name.clone()),
+            Some(source) => source.members().first().copied(),
+            None => Some(segment.name.as_str()),
         };
-        let Some(name) = first.filter(|name| self.filled.contains(name)) else { return Ok(None) };
-        caller_value(self.collection, &name, &segment.segment_type, inputs)
+        let is_filled = |name: &&str| self.filled.iter().any(|filled| filled == name);
+        let Some(name) = first.filter(is_filled) else { return Ok(None) };
+        caller_value(self.collection, name, &segment.segment_type, inputs)
     }
 }
 

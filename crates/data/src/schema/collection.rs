@@ -134,10 +134,20 @@ impl CollectionSchema {
 
     /// Every slot of a stored row.
     pub fn decode(&self, row: &Bytes) -> Result<Vec<Value>> {
-        match &self.content {
-            ContentShape::Record(shape) => shape.decode(row),
-            _ => (0..self.slots.len()).map(|slot| self.read(row, slot)).collect(),
+        let mut values = Vec::with_capacity(self.slots.len());
+        self.decode_into(row, &mut values)?;
+        Ok(values)
+    }
+
+    /// Adds every slot of a stored row.
+    pub fn decode_into(&self, row: &Bytes, values: &mut Vec<Value>) -> Result<()> {
+        if let ContentShape::Record(shape) = &self.content {
+            return shape.decode_into(row, values);
         }
+        for slot in 0..self.slots.len() {
+            values.push(self.read(row, slot)?);
+        }
+        Ok(())
     }
 }
 

@@ -139,16 +139,21 @@ impl KeyShape {
 
     /// The values of a key; an attempt at its end is left out.
     pub fn decode(&self, key: &Key) -> Result<Vec<Value>> {
-        let mut reader = KeyReader::new(key.as_ref()).map_err(corrupt)?;
         let mut values = Vec::with_capacity(self.segments.len());
+        self.decode_into(key, &mut values)?;
+        Ok(values)
+    }
+
+    /// Adds the values of a key; an attempt at its end is left out.
+    pub fn decode_into(&self, key: &Key, values: &mut Vec<Value>) -> Result<()> {
+        let mut reader = KeyReader::new(key.as_ref()).map_err(corrupt)?;
         for segment in &self.segments {
             values.push(Value::from_segment(reader.value(*segment).map_err(corrupt)?));
         }
         if self.attempt {
             reader.uuid(Direction::Ascending).map_err(corrupt)?;
         }
-        reader.finish().map_err(corrupt)?;
-        Ok(values)
+        reader.finish().map_err(corrupt)
     }
 
     /// All keys that begin with this front and go on.

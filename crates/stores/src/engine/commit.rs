@@ -17,6 +17,7 @@ use super::outcome::Outcomes;
 use super::tables::{Published, Tables};
 use super::witness::Witness;
 use data::clock::Milliseconds;
+use data::store::judge::Effect;
 use data::store::{Batch, CommitId, Durability, Judgement, Key, Outcome, Row, Total, judge};
 use data::{Error, ErrorKind, Result};
 use fjall::{OwnedWriteBatch, PersistMode};
@@ -55,11 +56,29 @@ pub(super) enum Fault {
 /// What the batches of one group come to together.
 #[derive(Default)]
 struct Group {
+    /// What the first batch changes, each row once; looked up only if another one follows.
+    first: Vec<Effect>,
     rows: HashMap<Key, Option<Row>>,
     /// The ends that rows had before, where they were read.
     ends: HashMap<Key, Milliseconds>,
     commits: Vec<Commit>,
-    known: HashMap<CommitId, usize>,
+}
+
+impl Group {
+    /// Adds what a batch changes.
+    fn add(&mut self, effects: Vec<Effect>) {
+        match self.commits.is_empty() {
+            true => self.first = effects,
+            false => self.rows.extend(effects),
+        }
+    }
+
+    /// Lets the first batch be looked up, because another one follows.
+    fn follow(&mut self) {
+        if !self.first.is_empty() {
+            self.rows.extend(std::mem::take(&mut self.first));
+        }
+    }
 }
 
 /// One batch of a group that is to be committed.
@@ -113,7 +132,8 @@ impl Committer {
         if self.is_poisoned {
             return Err(poisoned());
         }
-        if let Some(commit) = group.known.get(&batch.id).and_then(|at| group.commits.get(*at)) {
+        group.follow();
+        if let Some(commit) = group.commits.iter().find(|commit| commit.id == batch.id) {
             return Ok(Outcome::Committed { totals: commit.totals.clone() });
         }
         if let Some(totals) = self.outcomes.of(&batch.id)? {
@@ -128,8 +148,7 @@ impl Committer {
                     Some(_) => effects.iter().map(|(key, _)| key.clone()).collect(),
                     None => Vec::new(),
                 };
-                group.rows.extend(effects);
-                group.known.insert(batch.id, group.commits.len());
+                group.add(effects);
                 let commit = Commit { id: batch.id, now: batch.now, totals: totals.clone(), keys };
                 group.commits.push(commit);
                 Ok(Outcome::Committed { totals })
@@ -168,8 +187,10 @@ impl Committer {
     fn collect(&mut self, group: Group, sequence: &mut u64) -> Result<OwnedWriteBatch> {
         let now = group.commits.iter().map(|commit| commit.now).max().unwrap_or(Milliseconds::MIN);
         self.outcomes.advance(now, self.sequence + 1)?;
-        let mut written = self.start(group.rows.len() * 2 + group.commits.len() * 2 + 4);
-        self.write_rows(group.rows, &group.ends, &mut written)?;
+        let mut written =
+            self.start(group.rows.len() + group.first.len() + group.commits.len() * 2 + 4);
+        let rows = group.first.into_iter().chain(group.rows);
+        self.write_rows(rows, &group.ends, &mut written)?;
         for commit in &group.commits {
             *sequence += 1;
             self.outcomes.remember(&mut written, commit.id, *sequence, &commit.totals);
@@ -184,7 +205,7 @@ impl Committer {
 
     fn write_rows(
         &mut self,
-        rows: HashMap<Key, Option<Row>>,
+        rows: impl Iterator<Item = Effect>,
         ends: &HashMap<Key, Milliseconds>,
         written: &mut OwnedWriteBatch,
     ) -> Result<()> {

@@ -12,6 +12,9 @@ use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Row, Scan};
 use fjall::{Guard, Keyspace, Readable, Snapshot};
 
+/// Rows for which room is made before they are read.
+const ROWS_EXPECTED: usize = 64;
+
 /// The rows under these keys, in their order.
 pub(super) fn get(snapshot: &Snapshot, rows: &Keyspace, keys: &[Key]) -> Result<Vec<Option<Row>>> {
     let found = keys.iter().map(|key| {
@@ -35,7 +38,7 @@ pub(super) fn scan(snapshot: &Snapshot, rows: &Keyspace, scan: &Scan) -> Result<
 }
 
 fn page(found: impl Iterator<Item = Guard>, rows_max: usize) -> Result<Page> {
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(rows_max.min(ROWS_EXPECTED));
     let mut bytes = 0;
     for entry in found {
         let (key, stored) = entry.into_inner().map_err(reading)?;

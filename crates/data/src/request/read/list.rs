@@ -22,6 +22,9 @@ use crate::store::{Keyed, limits};
 use crate::value::Value;
 use keyspace::model::Type;
 
+/// Rows for which room is made before they are read.
+const ROWS_EXPECTED: u64 = 64;
+
 /// A page of a group.
 pub(super) async fn list(
     runtime: &Runtime,
@@ -113,7 +116,8 @@ impl Pager<'_> {
         again: bool,
     ) -> Result<(Vec<Keyed>, Next)> {
         let lacks = self.lacks();
-        let mut found: Vec<Keyed> = Vec::new();
+        let mut found: Vec<Keyed> =
+            Vec::with_capacity(usize::try_from(lacks.min(ROWS_EXPECTED)).unwrap_or(0));
         loop {
             let open = lacks.saturating_sub(found.len() as u64);
             // One more than is lacking says whether there is more; where many fall out, a page of

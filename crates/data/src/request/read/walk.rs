@@ -198,7 +198,11 @@ impl Walk {
                 return Err(Error::new(ErrorKind::Internal, message));
             }
         }
-        self.buffer.extend(page.rows);
+        match self.buffer.is_empty() {
+            // Without moving a row.
+            true => self.buffer = VecDeque::from(page.rows),
+            false => self.buffer.extend(page.rows),
+        }
         Ok(())
     }
 

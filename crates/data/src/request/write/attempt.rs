@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{Obstacle, Verdict, commit};
 use crate::request::{Answer, Call, Runtime};
 use crate::session::Session;
-use crate::store::{CommitId, Expect, Found, Key, Row, Version, limits};
+use crate::store::{CommitId, Expect, Found, Key, Row, Total, Version, limits};
 use keyspace::model::{Atomicity, Mode};
 
 /// Makes a call, as often as it takes and may take.
@@ -39,7 +39,7 @@ pub(super) async fn attempts(
         work.gather(session).await?;
         let earlier = ids.earlier(&work.keys_changed()?);
         let mut ending = Ending { session, ids: &ids, earlier, attempt, work: &mut work };
-        if let Some(answer) = ending.settle().await? {
+        if let Some(answer) = Box::pin(ending.settle()).await? {
             return Ok(answer);
         }
     }
@@ -100,10 +100,10 @@ impl Ending<'_, '_, '_> {
             return self.repeated().await.map(Some);
         }
         if self.work.script.is_atomic && self.work.is_done_before() {
-            return as_they_are(self.session, self.work, None, true).await.map(Some);
+            return self.answered(None, true).await.map(Some);
         }
         if let Some(failure) = self.work.failure()? {
-            return match self.was_committed().await? {
+            return match Box::pin(self.was_committed()).await? {
                 true => self.repeated().await.map(Some),
                 false => Err(failure),
             };
@@ -116,13 +116,13 @@ impl Ending<'_, '_, '_> {
         }
         match commit(self.session, &set).await? {
             Verdict::Committed { totals, .. } if self.ids.is_given() => {
-                as_they_are(self.session, self.work, Some(&totals), false).await.map(Some)
+                self.answered(Some(&totals), false).await.map(Some)
             }
             Verdict::Committed { id, totals } => {
                 made(self.work, id, &totals, self.session.now).map(Some)
             }
             Verdict::Indeterminate { .. } => Err(indeterminate(self.ids.of_call())),
-            Verdict::Obstacle(obstacle) => self.meet(obstacle, &set, &places).await,
+            Verdict::Obstacle(obstacle) => Box::pin(self.meet(obstacle, &set, &places)).await,
         }
     }
 
@@ -153,7 +153,12 @@ impl Ending<'_, '_, '_> {
 
     /// The answer of a call that was committed when it was made before.
     async fn repeated(&mut self) -> Result<Answer> {
-        as_they_are(self.session, self.work, None, false).await
+        self.answered(None, false).await
+    }
+
+    /// The rows as they are now. Boxed, because few calls need the room.
+    async fn answered(&mut self, totals: Option<&[Total]>, existed: bool) -> Result<Answer> {
+        Box::pin(as_they_are(self.session, self.work, totals, existed)).await
     }
 
     /// Whether an earlier call with this id was committed. What it did may be why this one fails.

@@ -30,8 +30,8 @@ pub(super) struct CallIds<'a> {
     /// Whether each attempt has an id of its own.
     renews: bool,
     shared: &'a Ids,
-    /// What ids are worked out from, where they are.
-    source: Option<blake3::Hasher>,
+    /// What ids are worked out from, where they are. Boxed: it is large, and few calls have it.
+    source: Option<Box<blake3::Hasher>>,
 }
 
 impl<'a> CallIds<'a> {
@@ -51,7 +51,7 @@ impl<'a> CallIds<'a> {
                 hasher.update(part);
             }
             hasher.update(call.caller.id().unwrap_or_default().as_bytes());
-            hasher
+            Box::new(hasher)
         });
         let renews = session.schema().kind().atomicity() == Atomicity::Group;
         let is_given = call.id.is_some();
