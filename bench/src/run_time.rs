@@ -12,6 +12,8 @@
 //! ```
 
 #![allow(
+    clippy::duplicated_attributes,
+    clippy::string_slice,
     missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
