@@ -13,6 +13,8 @@
 
 #![allow(
     missing_docs,
+    // Two indexes of one model name the same field.
+    clippy::duplicated_attributes,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

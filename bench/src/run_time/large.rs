@@ -64,7 +64,7 @@ fn sample(memory: &mut Vec<u64>, done: u64, rows: u64, step: u64) {
 fn resident_mib() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = text.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096 >> 20
+    (pages * 4096) >> 20
 }
 
 /// The medians for the first page and a late one, reached by cursor, taking turns.
