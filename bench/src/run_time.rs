@@ -12,9 +12,9 @@
 //! ```
 
 #![allow(
-    clippy::duplicated_attributes,
-    clippy::string_slice,
     missing_docs,
+    // Two indexes of one model name the same field.
+    clippy::duplicated_attributes,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -44,8 +44,9 @@ pub fn write(settings: &Settings, entrants: &[Entrant], lines: &[Line]) {
     }
     text.push('\n');
     let before = std::fs::read_to_string(&settings.report).unwrap_or_default();
-    if let Some(at) = before.find(LARGE) {
-        text.push_str(&before[at..]);
+    if let Some((_, large)) = before.split_once(LARGE) {
+        text.push_str(LARGE);
+        text.push_str(large);
     }
     save(settings, &text);
 }
@@ -95,7 +96,7 @@ fn shown(rate: f64) -> String {
 /// Writes the second part, and keeps the first one.
 pub fn write_large(settings: &Settings, large: &Large) {
     let before = std::fs::read_to_string(&settings.report).unwrap_or_else(|_| HEAD.to_string());
-    let first = before.find(LARGE).map_or(before.as_str(), |at| &before[..at]);
+    let first = before.split_once(LARGE).map_or(before.as_str(), |(first, _)| first);
     save(settings, &format!("{first}{LARGE}\n{large}"));
 }
 
