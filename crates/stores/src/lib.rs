@@ -11,3 +11,4 @@
 #[cfg(feature = "engine")]
 pub mod engine;
 pub mod native;
+pub mod sql;
