@@ -9,7 +9,7 @@
 //! whoever is denied learns nothing about it.
 
 use super::Call;
-use super::inputs::{Binding, CallInputs, InputScope, Inputs, Met, binding, bound_value, within};
+use super::inputs::{CallInputs, InputScope, Inputs, binding, bound_value};
 use super::prepare::{Prepared, PreparedStep};
 use super::read::RowMembers;
 use super::segments::{Filling, caller_value};
@@ -226,21 +226,7 @@ struct StepInputs<'a> {
 
 impl Inputs for StepInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
-        self.look(name, of, None)
-    }
-
-    fn now(&self) -> Milliseconds {
-        self.outer.now()
-    }
-
-    fn caller(&self) -> &Caller {
-        self.outer.caller()
-    }
-}
-
-impl Binding for StepInputs<'_> {
-    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>> {
-        if let Some(bound) = self.step.bind.iter().find(|bound| bound.name.value == name) {
+        if let Some(bound) = binding(self.step.bind, name) {
             let mut later = false;
             bound.expression.walk(&mut |inner| {
                 later |= matches!(inner.kind, ExpressionKind::StepMember(..));
@@ -256,9 +242,17 @@ impl Binding for StepInputs<'_> {
         }
         let run = self.step.prepared.run.as_ref();
         let own = run.map(|run| run.bind.as_slice()).unwrap_or_default();
-        match binding(own, name, met) {
-            Some(bound) => within(bound, self, of, met).map(Some),
+        match binding(own, name) {
+            Some(bound) => bound_value(bound, self, of).map(Some),
             None => self.outer.argument(name, of),
         }
+    }
+
+    fn now(&self) -> Milliseconds {
+        self.outer.now()
+    }
+
+    fn caller(&self) -> &Caller {
+        self.outer.caller()
     }
 }

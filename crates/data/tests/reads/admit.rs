@@ -216,43 +216,6 @@ fn an_atomic_asks_for_the_memberships_of_its_steps() {
 }
 
 #[test]
-fn a_binding_to_itself_comes_to_an_end() {
-    let bench = Bench::open(
-        r#"
-        [collection.members]
-        key = "guild:{guild_id: text}:members | {user_id: text}"
-        fields = { role = "text = ''" }
-        expect = { rows_per_group = 100 }
-
-        [collection.posts]
-        key = "guild:{guild_id: text}:posts | {post: text}"
-        fields = { words = "text = ''" }
-        expect = { rows_per_group = 100 }
-
-        [pattern.join]
-        put = "members"
-        allow = "role:keeper"
-
-        [pattern.post]
-        put = "posts"
-        bind = { guild_id = "$guild_id" }
-        allow = { member = "members", caller = "user_id" }
-
-        [pattern.post_twice]
-        atomic = ["post"]
-        allow = "user"
-        "#,
-    );
-    bench.put("members", json!({"guild_id": "g", "user_id": "ann"}));
-    // Nobody gives what is bound to itself: an error, and no endless look for it.
-    for pattern in ["post", "post_twice"] {
-        let error = bench.error(pattern, json!({"post": "p"}), &ann());
-        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
-        assert_eq!(error.value("argument"), Some("guild_id"), "{error}");
-    }
-}
-
-#[test]
 fn c3_who_may_is_judged_before_anything_else() {
     let bench = Bench::open_on(away(), GUILDS);
     // Neither the arguments nor the store are looked at.

@@ -56,11 +56,6 @@ impl Work<'_> {
             return Ok(None);
         };
         let (Some(condition), State::Done) = (look.condition, work.state) else { return Ok(None) };
-        if look.collection.model.is_counted() && condition.members().contains(&"value") {
-            let message =
-                "a counter has no version, so that no commit can judge its value: use a window";
-            return Err(self.script.place(Error::new(ErrorKind::Unsupported, message), number, 0));
-        }
         let place = work.places.first().copied().ok_or_else(misplaced)?;
         let row = self.rows.get(place)?;
         let slots = row.slots_read()?.unwrap_or_default();
