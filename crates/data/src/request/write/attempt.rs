@@ -121,6 +121,10 @@ impl Ending<'_, '_, '_> {
             return made(self.work, id, &[], self.session.now).map(Some);
         }
         match commit(self.session, &set).await? {
+            Verdict::Committed { totals, .. } if totals.len() != set.adds.len() => {
+                let message = "the id was used for another call: every call has an id of its own";
+                Err(Error::new(ErrorKind::Argument, message).with("id", self.ids.of_call()))
+            }
             Verdict::Committed { totals, .. } if self.ids.is_given() => {
                 self.answered(Some(&totals), false).await.map(Some)
             }
