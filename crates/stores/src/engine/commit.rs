@@ -191,7 +191,11 @@ impl Committer {
         self.outcomes.advance(now, self.sequence + 1)?;
         let mut written =
             self.start(group.rows.len() + group.first.len() + group.commits.len() * 2 + 4);
-        let rows = group.first.into_iter().chain(group.rows);
+        let mut rows: Vec<Effect> = group.first;
+        rows.extend(group.rows);
+        // Neighbours are put in one after the other: the engine then finds its way to each through
+        // memory that it has just touched.
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         self.write_rows(rows, &group.ends, &mut written)?;
         for commit in &group.commits {
             *sequence += 1;
@@ -230,7 +234,7 @@ impl Committer {
 
     fn write_rows(
         &mut self,
-        rows: impl Iterator<Item = Effect>,
+        rows: Vec<Effect>,
         ends: &HashMap<Key, Milliseconds>,
         written: &mut OwnedWriteBatch,
     ) -> Result<()> {
