@@ -8,3 +8,5 @@
 
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(feature = "engine")]
+mod lock;
