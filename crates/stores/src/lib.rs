@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//!             ◀── files/    a tree of files that people can read and edit
 //! ```
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
 #[cfg(feature = "engine")]
 pub mod engine;
-#[cfg(feature = "engine")]
+#[cfg(all(feature = "files", unix))]
+pub mod files;
+#[cfg(any(feature = "engine", feature = "files"))]
 mod lock;
