@@ -124,6 +124,7 @@ fn network_of(kind: u64) -> Option<&'static str> {
     NETWORKS.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)
 }
 
+#[allow(clippy::unnecessary_cast, reason = "the types are others on other systems")]
 fn stamp_of(stat: &Stat) -> Stamp {
     let instant = |seconds: i64, nanoseconds: i64| {
         i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
