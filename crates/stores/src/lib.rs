@@ -5,6 +5,8 @@
 //!             ◀── files/    a tree of files that people can read and edit
 //! ```
 //!
+//! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
+//!
 //! This is the only crate that links database drivers; nothing above it names one.
 
 #[cfg(feature = "engine")]
@@ -13,3 +15,5 @@ pub mod engine;
 pub mod files;
 #[cfg(any(feature = "engine", feature = "files"))]
 mod lock;
+pub mod native;
+pub mod sql;

@@ -362,7 +362,8 @@ impl Disk for SimulatedDisk {
     fn list(&self, directory: &str) -> io::Result<Vec<(String, Kind)>> {
         let simulation = self.lock();
         let state = &simulation.state;
-        let Inode::Directory { now, .. } = &state.inodes[state.find(directory, simulation.folds)?]
+        let Inode::Directory { now, .. } =
+            &state.inodes[state.find(directory, simulation.folds)?]
         else {
             return Err(io::ErrorKind::NotADirectory.into());
         };

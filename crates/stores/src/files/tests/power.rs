@@ -3,7 +3,7 @@
 //!
 //! A disk that leaves out one kind of sync, or the journal, must be caught by the same search.
 
-use super::disk::{Image, Skip, SimulatedDisk};
+use super::disk::{Image, SimulatedDisk, Skip};
 use super::{Tree, keyspace};
 use data::store::{Durability, Write};
 use data::{ErrorKind, Value};
