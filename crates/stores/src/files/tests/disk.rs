@@ -48,7 +48,6 @@ struct Simulation {
     skip: Option<Skip>,
     /// Changes before every one fails.
     left: Option<usize>,
-    changes: usize,
     /// Every state since recording began.
     record: Option<Vec<State>>,
 }
@@ -75,7 +74,6 @@ impl SimulatedDisk {
             folds: false,
             skip: None,
             left: None,
-            changes: 0,
             record: None,
         })))
     }
@@ -120,10 +118,6 @@ impl SimulatedDisk {
         self.lock().left = changes;
     }
 
-    pub fn changes(&self) -> usize {
-        self.lock().changes
-    }
-
     /// From now on every state is remembered.
     pub fn record(&self) {
         let mut simulation = self.lock();
@@ -152,14 +146,6 @@ impl SimulatedDisk {
     /// What a file holds, for tests that look or write as somebody else would.
     pub fn content(&self, path: &str) -> Option<String> {
         self.read(path).ok().map(|(content, _)| String::from_utf8(content).unwrap())
-    }
-
-    pub fn edit(&self, path: &str, content: &str) {
-        let _ = self.remove(path);
-        for (place, _) in path.match_indices('/') {
-            let _ = self.make_directory(&path[..place]);
-        }
-        self.write(path, content.as_bytes()).unwrap();
     }
 }
 
@@ -314,7 +300,6 @@ impl Simulation {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         self.left = self.left.map(|left| left - 1);
-        self.changes += 1;
         self.state.clock += 1;
         let done = work(&mut self.state, self.folds)?;
         if let Some(record) = &mut self.record {
