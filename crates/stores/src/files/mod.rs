@@ -210,6 +210,10 @@ impl Store for FilesStore {
         }
     }
 
+    fn remarks(&self) -> Vec<String> {
+        self.problems().iter().map(Problem::to_string).collect()
+    }
+
     async fn close(&self) -> Result<()> {
         if self.inner().is_err() {
             return Ok(());
