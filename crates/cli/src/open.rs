@@ -99,6 +99,10 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
     let sweeping = wanted.stays.then_some(Duration::from_secs(10));
     let builder = Keyway::builder().sweep_every(sweeping);
     let keyway = runtime.block_on(builder.open_text(&text, &url)).map_err(refused)?;
+    if !form.json {
+        let remarks = keyway.remarks();
+        remarks.iter().for_each(|remark| write_complaint(&format!("note: {remark}\n")));
+    }
     Ok(Opened { keyway, text, runtime })
 }
 
@@ -164,7 +168,9 @@ pub(crate) fn folder(file: &str) -> PathBuf {
 
 fn directory(url: Option<StoreUrl>) -> Option<PathBuf> {
     match url {
-        Some(StoreUrl::Engine { directory, .. }) => Some(directory),
+        Some(StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. }) => {
+            Some(directory)
+        }
         _ => None,
     }
 }

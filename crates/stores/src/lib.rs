@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//!             ◀── files/    a tree of files that people can read and edit
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -10,5 +11,9 @@
 
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(all(feature = "files", unix))]
+pub mod files;
+#[cfg(any(feature = "engine", feature = "files"))]
+mod lock;
 pub mod native;
 pub mod sql;

@@ -116,6 +116,12 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(0)
     }
 
+    /// What people should know who use the store, in sentences: settings under which it promises
+    /// less, data that somebody else changed. Asked after [`ensure`](Store::ensure).
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Writes what is still to be written and lets go of the store.
     async fn close(&self) -> Result<()> {
         Ok(())
