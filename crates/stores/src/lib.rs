@@ -1,7 +1,8 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//! data::Store ◀─┬─ engine/   a folder on this machine, no server: the default store
+//!               └─ sqlite/   one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -12,3 +13,5 @@
 pub mod engine;
 pub mod native;
 pub mod sql;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
