@@ -3,6 +3,7 @@
 //! ```text
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
+//! files:./tree
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
@@ -15,10 +16,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, or a directory";
 
-/// The parameter for the engine's cache.
+/// The parameter for what a commit survives.
+const DURABILITY: &str = "durability";
+/// The parameter for how much is kept in memory.
 const CACHE: &str = "cache_mib";
+/// The parameter that lets a tree of files be on a network.
+const NETWORK: &str = "network";
 
 /// Other schemes by which a store is known.
 const OTHER_SCHEMES: [(&str, StoreKind); 4] = [
@@ -42,6 +47,17 @@ pub enum StoreUrl {
         /// Mebibytes of its files kept in memory; the engine's choice unless given.
         cache_mib: Option<u32>,
     },
+    /// `files:DIRECTORY?durability=power|process|none&cache_mib=64&network=allow`
+    Files {
+        /// Where the tree is.
+        directory: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+        /// Mebibytes of rows kept in memory; the store's choice unless given.
+        cache_mib: Option<u32>,
+        /// Whether the tree may be on a network, where syncs and locks may promise nothing.
+        network: bool,
+    },
 }
 
 impl StoreUrl {
@@ -50,6 +66,7 @@ impl StoreUrl {
         match self {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
+            StoreUrl::Files { .. } => StoreKind::Files,
         }
     }
 }
@@ -69,6 +86,7 @@ impl FromStr for StoreUrl {
         match kind(scheme) {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
+            Some(StoreKind::Files) => files(path, query),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -108,30 +126,58 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
 }
 
 fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let path = match path.strip_prefix("//") {
-        Some(absolute) if absolute.starts_with('/') => absolute,
-        Some(_) => {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "the engine runs in this process and has no host: `engine:DIRECTORY`",
-            ));
-        }
-        None => path,
-    };
-    let directory = directory(path)?;
+    let directory = directory(local(path)?)?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
-    for (name, value) in parameters(query, &["durability", CACHE])? {
-        let refused = |message| Error::new(ErrorKind::Argument, message).with("given", &value);
-        if name == CACHE {
-            let parsed = value.parse().map_err(|_| refused("`cache_mib` is a number of MiB"));
-            cache_mib = Some(parsed?);
-        } else {
-            let message = "`durability` is `power`, `process` or `none`";
-            durability = Durability::from_name(&value).ok_or_else(|| refused(message))?;
+    for (name, value) in parameters(query, &[DURABILITY, CACHE])? {
+        match name {
+            CACHE => cache_mib = Some(cache_of(&value)?),
+            _ => durability = durability_of(&value)?,
         }
     }
     Ok(StoreUrl::Engine { directory, durability, cache_mib })
+}
+
+fn files(path: &str, query: &str) -> Result<StoreUrl> {
+    let directory = directory(local(path)?)?;
+    let mut durability = Durability::Power;
+    let mut cache_mib = None;
+    let mut network = false;
+    for (name, value) in parameters(query, &[DURABILITY, CACHE, NETWORK])? {
+        match name {
+            CACHE => cache_mib = Some(cache_of(&value)?),
+            NETWORK if value == "allow" => network = true,
+            NETWORK => return Err(refused("`network` is `allow`, or is left out", &value)),
+            _ => durability = durability_of(&value)?,
+        }
+    }
+    Ok(StoreUrl::Files { directory, durability, cache_mib, network })
+}
+
+/// A path on this machine: `//` before it would name a host.
+fn local(path: &str) -> Result<&str> {
+    match path.strip_prefix("//") {
+        Some(absolute) if absolute.starts_with('/') => Ok(absolute),
+        Some(_) => Err(Error::new(
+            ErrorKind::Argument,
+            "this store runs in this process and has no host: `engine:DIRECTORY`, \
+             `files:DIRECTORY`",
+        )),
+        None => Ok(path),
+    }
+}
+
+fn durability_of(value: &str) -> Result<Durability> {
+    let message = "`durability` is `power`, `process` or `none`";
+    Durability::from_name(value).ok_or_else(|| refused(message, value))
+}
+
+fn cache_of(value: &str) -> Result<u32> {
+    value.parse().map_err(|_| refused("`cache_mib` is a number of MiB", value))
+}
+
+fn refused(message: &'static str, value: &str) -> Error {
+    Error::new(ErrorKind::Argument, message).with("given", value)
 }
 
 /// The parameters of a query, each known and given once.
@@ -160,7 +206,7 @@ fn directory(path: &str) -> Result<PathBuf> {
     if bytes.is_empty() {
         return Err(Error::new(
             ErrorKind::Argument,
-            "the store needs a directory: `engine:./data`",
+            "the store needs a directory: `engine:./data`, `files:./tree`",
         ));
     }
     if bytes.contains(&0) {
@@ -218,6 +264,20 @@ mod tests {
     }
 
     #[test]
+    fn a_tree_of_files_may_be_told_to_be_on_a_network() {
+        for (url, network) in
+            [("files:d", false), ("file:d?network=allow", true), ("files:///d?network=allow", true)]
+        {
+            match url.parse::<StoreUrl>().unwrap() {
+                StoreUrl::Files { network: found, durability, .. } => {
+                    assert_eq!((found, durability), (network, Durability::Power), "{url}");
+                }
+                other => panic!("{url}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn urls_and_paths_are_taken_apart() {
         let power = Durability::Power;
         let cases = [
@@ -258,7 +318,10 @@ mod tests {
             ("engine:a%2", ErrorKind::Argument, "hexadecimal"),
             ("engine:a%00", ErrorKind::Argument, "hexadecimal"),
             ("da:ta", ErrorKind::Argument, "begins with ./"),
-            ("files:./tree", ErrorKind::Unsupported, "store: files"),
+            ("files:", ErrorKind::Argument, "files:./tree"),
+            ("files://host/x", ErrorKind::Argument, "no host"),
+            ("files:d?network=yes", ErrorKind::Argument, "`allow`"),
+            ("files:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib, network"),
             ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
             ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
             ("rediss://h", ErrorKind::Unsupported, "store: redis"),
