@@ -1,8 +1,9 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀── engine/   a folder on this machine, no server: the default store
-//!             ◀── files/    a tree of files that people can read and edit
+//! data::Store ◀─┬─ engine/   a folder on this machine, no server: the default store
+//!               ├─ files/    a tree of files that people can read and edit
+//!               └─ sqlite/   one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -17,3 +18,5 @@ pub mod files;
 mod lock;
 pub mod native;
 pub mod sql;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
