@@ -3,6 +3,7 @@
 //! ```text
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
+//! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, sqlite:FILE, or a directory";
 
 /// The parameter for the engine's cache.
 const CACHE: &str = "cache_mib";
@@ -42,6 +43,13 @@ pub enum StoreUrl {
         /// Mebibytes of its files kept in memory; the engine's choice unless given.
         cache_mib: Option<u32>,
     },
+    /// `sqlite:FILE?durability=power|process|none`
+    Sqlite {
+        /// The database file.
+        file: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+    },
 }
 
 impl StoreUrl {
@@ -50,6 +58,7 @@ impl StoreUrl {
         match self {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
+            StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
         }
     }
 }
@@ -69,6 +78,7 @@ impl FromStr for StoreUrl {
         match kind(scheme) {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
+            Some(StoreKind::Sqlite) => sqlite(path, query),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -107,31 +117,50 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
     Ok(StoreUrl::Memory)
 }
 
+/// A path of this machine; `message` is for those who give a host.
+fn local(path: &str, message: &'static str) -> Result<&str> {
+    match path.strip_prefix("//") {
+        Some(absolute) if absolute.starts_with('/') => Ok(absolute),
+        Some(_) => Err(Error::new(ErrorKind::Argument, message)),
+        None => Ok(path),
+    }
+}
+
+/// What a commit survives, by its name.
+fn durability(value: &str) -> Result<Durability> {
+    Durability::from_name(value).ok_or_else(|| {
+        Error::new(ErrorKind::Argument, "`durability` is `power`, `process` or `none`")
+            .with("given", value)
+    })
+}
+
+fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
+    let host = "SQLite runs in this process and has no host: `sqlite:FILE`";
+    let missing = "the store needs a file: `sqlite:./data.db`";
+    let file = self::path(local(path, host)?, missing)?;
+    let mut survives = Durability::Power;
+    for (_, value) in parameters(query, &["durability"])? {
+        survives = durability(&value)?;
+    }
+    Ok(StoreUrl::Sqlite { file, durability: survives })
+}
+
 fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let path = match path.strip_prefix("//") {
-        Some(absolute) if absolute.starts_with('/') => absolute,
-        Some(_) => {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "the engine runs in this process and has no host: `engine:DIRECTORY`",
-            ));
-        }
-        None => path,
-    };
-    let directory = directory(path)?;
-    let mut durability = Durability::Power;
+    let host = "the engine runs in this process and has no host: `engine:DIRECTORY`";
+    let missing = "the store needs a directory: `engine:./data`";
+    let directory = self::path(local(path, host)?, missing)?;
+    let mut survives = Durability::Power;
     let mut cache_mib = None;
     for (name, value) in parameters(query, &["durability", CACHE])? {
-        let refused = |message| Error::new(ErrorKind::Argument, message).with("given", &value);
         if name == CACHE {
-            let parsed = value.parse().map_err(|_| refused("`cache_mib` is a number of MiB"));
-            cache_mib = Some(parsed?);
+            let message = "`cache_mib` is a number of MiB";
+            let refused = |_| Error::new(ErrorKind::Argument, message).with("given", &value);
+            cache_mib = Some(value.parse().map_err(refused)?);
         } else {
-            let message = "`durability` is `power`, `process` or `none`";
-            durability = Durability::from_name(&value).ok_or_else(|| refused(message))?;
+            survives = durability(&value)?;
         }
     }
-    Ok(StoreUrl::Engine { directory, durability, cache_mib })
+    Ok(StoreUrl::Engine { directory, durability: survives, cache_mib })
 }
 
 /// The parameters of a query, each known and given once.
@@ -155,13 +184,11 @@ fn parameters(query: &str, known: &[&'static str]) -> Result<Vec<(&'static str, 
     Ok(found)
 }
 
-fn directory(path: &str) -> Result<PathBuf> {
+/// A path with `%xx` taken back; `missing` is said where there is none.
+fn path(path: &str, missing: &'static str) -> Result<PathBuf> {
     let bytes = decoded(path)?;
     if bytes.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Argument,
-            "the store needs a directory: `engine:./data`",
-        ));
+        return Err(Error::new(ErrorKind::Argument, missing));
     }
     if bytes.contains(&0) {
         return Err(not_decodable());
@@ -210,6 +237,10 @@ mod tests {
         StoreUrl::Engine { directory: PathBuf::from(directory), durability, cache_mib: None }
     }
 
+    fn sqlite(file: &str, durability: Durability) -> StoreUrl {
+        StoreUrl::Sqlite { file: PathBuf::from(file), durability }
+    }
+
     #[test]
     fn a_cache_is_given_in_mebibytes() {
         let url = "engine:d?cache_mib=256&durability=none".parse::<StoreUrl>().unwrap();
@@ -237,6 +268,9 @@ mod tests {
             ("./data?durability=none", engine("./data", Durability::None)),
             ("engine:d?durability=process", engine("d", Durability::Process)),
             ("engine:d?&durability=%70ower&", engine("d", power)),
+            ("sqlite:x.db", sqlite("x.db", power)),
+            ("sqlite:///opt/my%20x.db", sqlite("/opt/my x.db", power)),
+            ("sqlite:./x.db?durability=none", sqlite("./x.db", Durability::None)),
         ];
         for (url, expected) in cases {
             assert_eq!(url.parse::<StoreUrl>().expect(url), expected, "{url}");
@@ -259,7 +293,10 @@ mod tests {
             ("engine:a%00", ErrorKind::Argument, "hexadecimal"),
             ("da:ta", ErrorKind::Argument, "begins with ./"),
             ("files:./tree", ErrorKind::Unsupported, "store: files"),
-            ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
+            ("sqlite:", ErrorKind::Argument, "sqlite:./data.db"),
+            ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
+            ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),
+            ("sqlite:x.db?durability=full", ErrorKind::Argument, "`power`, `process` or `none`"),
             ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
             ("rediss://h", ErrorKind::Unsupported, "store: redis"),
             ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),

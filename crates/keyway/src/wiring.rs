@@ -5,19 +5,26 @@ use data::memory::MemoryStore;
 use data::store::Store;
 use data::{Error, ErrorKind, Result};
 use std::sync::Arc;
-use stores::engine::{EngineStore, Options};
+use stores::engine::{self, EngineStore};
+use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::Engine { directory, durability, cache_mib } => {
-            let mut options = Options { durability: *durability, ..Options::default() };
+            let mut options =
+                engine::Options { durability: *durability, ..engine::Options::default() };
             if let Some(mib) = cache_mib {
                 options.cache_bytes = u64::from(*mib) << 20;
             }
             let directory = directory.clone();
             let store = apart(move || EngineStore::open(directory, &options)).await?;
+            Ok(Arc::new(store))
+        }
+        StoreUrl::Sqlite { file, durability } => {
+            let (file, options) = (file.clone(), sqlite::Options { durability: *durability });
+            let store = apart(move || SqliteStore::open(file, &options)).await?;
             Ok(Arc::new(store))
         }
     }
