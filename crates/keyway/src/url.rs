@@ -4,6 +4,7 @@
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
 //! files:./tree
+//! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -58,6 +59,13 @@ pub enum StoreUrl {
         /// Whether the tree may be on a network, where syncs and locks may promise nothing.
         network: bool,
     },
+    /// `sqlite:FILE?durability=power|process|none`
+    Sqlite {
+        /// The database file.
+        file: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+    },
 }
 
 impl StoreUrl {
@@ -67,6 +75,7 @@ impl StoreUrl {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
             StoreUrl::Files { .. } => StoreKind::Files,
+            StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
         }
     }
 }
@@ -87,6 +96,7 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
             Some(StoreKind::Files) => files(path, query),
+            Some(StoreKind::Sqlite) => sqlite(path, query),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -125,8 +135,17 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
     Ok(StoreUrl::Memory)
 }
 
+fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
+    let file = self::path(local(path)?, "the store needs a file: `sqlite:./data.db`")?;
+    let mut durability = Durability::Power;
+    for (_, value) in parameters(query, &[DURABILITY])? {
+        durability = durability_of(&value)?;
+    }
+    Ok(StoreUrl::Sqlite { file, durability })
+}
+
 fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `engine:./data`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     for (name, value) in parameters(query, &[DURABILITY, CACHE])? {
@@ -139,7 +158,7 @@ fn engine(path: &str, query: &str) -> Result<StoreUrl> {
 }
 
 fn files(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `files:./tree`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     let mut network = false;
@@ -161,7 +180,7 @@ fn local(path: &str) -> Result<&str> {
         Some(_) => Err(Error::new(
             ErrorKind::Argument,
             "this store runs in this process and has no host: `engine:DIRECTORY`, \
-             `files:DIRECTORY`",
+             `files:DIRECTORY`, `sqlite:FILE`",
         )),
         None => Ok(path),
     }
@@ -201,13 +220,11 @@ fn parameters(query: &str, known: &[&'static str]) -> Result<Vec<(&'static str, 
     Ok(found)
 }
 
-fn directory(path: &str) -> Result<PathBuf> {
+/// A path with `%xx` taken back; `missing` is said where there is none.
+fn path(path: &str, missing: &'static str) -> Result<PathBuf> {
     let bytes = decoded(path)?;
     if bytes.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Argument,
-            "the store needs a directory: `engine:./data`, `files:./tree`",
-        ));
+        return Err(Error::new(ErrorKind::Argument, missing));
     }
     if bytes.contains(&0) {
         return Err(not_decodable());
@@ -256,6 +273,10 @@ mod tests {
         StoreUrl::Engine { directory: PathBuf::from(directory), durability, cache_mib: None }
     }
 
+    fn sqlite(file: &str, durability: Durability) -> StoreUrl {
+        StoreUrl::Sqlite { file: PathBuf::from(file), durability }
+    }
+
     #[test]
     fn a_cache_is_given_in_mebibytes() {
         let url = "engine:d?cache_mib=256&durability=none".parse::<StoreUrl>().unwrap();
@@ -297,6 +318,9 @@ mod tests {
             ("./data?durability=none", engine("./data", Durability::None)),
             ("engine:d?durability=process", engine("d", Durability::Process)),
             ("engine:d?&durability=%70ower&", engine("d", power)),
+            ("sqlite:x.db", sqlite("x.db", power)),
+            ("sqlite:///opt/my%20x.db", sqlite("/opt/my x.db", power)),
+            ("sqlite:./x.db?durability=none", sqlite("./x.db", Durability::None)),
         ];
         for (url, expected) in cases {
             assert_eq!(url.parse::<StoreUrl>().expect(url), expected, "{url}");
@@ -322,7 +346,10 @@ mod tests {
             ("files://host/x", ErrorKind::Argument, "no host"),
             ("files:d?network=yes", ErrorKind::Argument, "`allow`"),
             ("files:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib, network"),
-            ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
+            ("sqlite:", ErrorKind::Argument, "sqlite:./data.db"),
+            ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
+            ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),
+            ("sqlite:x.db?durability=full", ErrorKind::Argument, "`power`, `process` or `none`"),
             ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
             ("rediss://h", ErrorKind::Unsupported, "store: redis"),
             ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),

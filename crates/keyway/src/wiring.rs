@@ -6,16 +6,18 @@ use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 use std::sync::Arc;
-use stores::engine::{EngineStore, Options};
+use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
+use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::Engine { directory, durability, cache_mib } => {
-            let mut options = Options { durability: *durability, ..Options::default() };
+            let mut options =
+                engine::Options { durability: *durability, ..engine::Options::default() };
             if let Some(mib) = cache_mib {
                 options.cache_bytes = u64::from(*mib) << 20;
             }
@@ -25,6 +27,11 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
         }
         StoreUrl::Files { directory, durability, cache_mib, network } => {
             open_files(directory.clone(), *durability, *cache_mib, *network).await
+        }
+        StoreUrl::Sqlite { file, durability } => {
+            let (file, options) = (file.clone(), sqlite::Options { durability: *durability });
+            let store = apart(move || SqliteStore::open(file, &options)).await?;
+            Ok(Arc::new(store))
         }
     }
 }

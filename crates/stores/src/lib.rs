@@ -10,6 +10,9 @@
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 #[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(all(feature = "files", unix))]
