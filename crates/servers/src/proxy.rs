@@ -1,0 +1,338 @@
+//! A proxy between a driver and its server that cuts connections where a test says, and counts.
+//!
+//! ```text
+//! driver ──request──▶ proxy ──request──▶ server
+//!        ◀──reply────       ◀──reply────
+//!              ▲ Cut::Before: the request never arrives
+//!              ▲ Cut::After: it arrives, is done, and its reply never comes back
+//! ```
+//!
+//! It knows no protocol: a request is recognised by bytes in it, and whatever a driver sends
+//! between two replies is one turn.
+
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// On which side of a request a connection is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The server never sees the request.
+    Before,
+    /// The server has answered, and the driver never sees the answer.
+    After,
+}
+
+/// A proxy on loopback.
+#[derive(Debug)]
+pub struct Proxy {
+    shared: Arc<Shared>,
+    port: u16,
+    listening: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    server: String,
+    rule: Mutex<Option<Rule>>,
+    /// Both ends of every connection, to be shut when the proxy is closed.
+    open: Mutex<Vec<TcpStream>>,
+    is_closed: AtomicBool,
+    /// Whether connections are refused, as by a server that is gone.
+    is_refusing: AtomicBool,
+    turns: AtomicU64,
+    cuts: AtomicU64,
+}
+
+/// Which request is cut.
+#[derive(Clone, Debug)]
+struct Rule {
+    bytes: Vec<u8>,
+    /// Requests that pass before it.
+    passes: u64,
+    cut: Cut,
+}
+
+impl Proxy {
+    /// A proxy before the server at this address, `127.0.0.1:6379`.
+    pub fn start(server: &str) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let port = listener.local_addr().expect("a listener has an address").port();
+        let shared = Arc::new(Shared {
+            server: server.to_string(),
+            rule: Mutex::default(),
+            open: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            is_refusing: AtomicBool::new(false),
+            turns: AtomicU64::new(0),
+            cuts: AtomicU64::new(0),
+        });
+        let own = shared.clone();
+        let listening = Some(std::thread::spawn(move || own.listen(&listener)));
+        Proxy { shared, port, listening }
+    }
+
+    /// `127.0.0.1:PORT`
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Cuts the connection, once, at the next request that holds these bytes, after so many of
+    /// them have passed.
+    pub fn cut(&self, cut: Cut, bytes: &[u8], passes: u64) {
+        *lock(&self.shared.rule) = Some(Rule { bytes: bytes.to_vec(), passes, cut });
+    }
+
+    /// Cuts every connection there is, now.
+    pub fn cut_all(&self) {
+        self.shared.shut();
+    }
+
+    /// Refuses connections from now on and cuts those there are, or lets them through again.
+    pub fn refuse(&self, refuse: bool) {
+        self.shared.is_refusing.store(refuse, Ordering::SeqCst);
+        if refuse {
+            self.shared.shut();
+        }
+    }
+
+    /// How often the driver has spoken after the server did: the round trips of a driver that
+    /// waits for each.
+    pub fn turns(&self) -> u64 {
+        self.shared.turns.load(Ordering::SeqCst)
+    }
+
+    /// How many connections a rule has cut.
+    pub fn cuts(&self) -> u64 {
+        self.shared.cuts.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.is_closed.store(true, Ordering::SeqCst);
+        self.shared.shut();
+        // Whoever waits for a connection is woken by one.
+        drop(TcpStream::connect(self.address()));
+        if let Some(listening) = self.listening.take() {
+            let _ = listening.join();
+        }
+    }
+}
+
+impl Shared {
+    fn listen(self: Arc<Self>, listener: &TcpListener) {
+        for driver in listener.incoming() {
+            if self.is_closed.load(Ordering::SeqCst) {
+                return;
+            }
+            let Ok(driver) = driver else { continue };
+            if self.is_refusing.load(Ordering::SeqCst) {
+                continue;
+            }
+            let Ok(server) = TcpStream::connect(&self.server) else { continue };
+            // Small pieces go on at once, or the proxy would be slower than any network.
+            let _ = (driver.set_nodelay(true), server.set_nodelay(true));
+            self.join(driver, server);
+        }
+    }
+
+    /// Carries what one connection says, in two threads.
+    fn join(self: &Arc<Self>, driver: TcpStream, server: TcpStream) {
+        let ends = || Some((driver.try_clone().ok()?, server.try_clone().ok()?));
+        let (Some((from_driver, to_server)), Some((kept_driver, kept_server))) = (ends(), ends())
+        else {
+            return;
+        };
+        lock(&self.open).extend([kept_driver, kept_server]);
+        let talk = Arc::new(Talk { is_driver_next: true.into(), is_swallowing: false.into() });
+        let (own, own_talk) = (self.clone(), talk.clone());
+        std::thread::spawn(move || own.requests(from_driver, to_server, &own_talk));
+        let own = self.clone();
+        std::thread::spawn(move || own.replies(server, driver, &talk));
+    }
+
+    fn requests(&self, mut from: TcpStream, mut to: TcpStream, talk: &Talk) {
+        let mut buffer = vec![0; 64 << 10];
+        let mut tail = Vec::new();
+        while let Ok(count) = from.read(&mut buffer)
+            && let Some(read) = buffer.get(..count).filter(|read| !read.is_empty())
+        {
+            if talk.is_driver_next.swap(false, Ordering::SeqCst) {
+                self.turns.fetch_add(1, Ordering::SeqCst);
+            }
+            match self.met(&mut tail, read) {
+                Some(Cut::Before) => break,
+                Some(Cut::After) => talk.is_swallowing.store(true, Ordering::SeqCst),
+                None => {}
+            }
+            if to.write_all(read).is_err() {
+                break;
+            }
+        }
+        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    }
+
+    fn replies(&self, mut from: TcpStream, mut to: TcpStream, talk: &Talk) {
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(count) = from.read(&mut buffer)
+            && let Some(read) = buffer.get(..count).filter(|read| !read.is_empty())
+        {
+            if talk.is_swallowing.load(Ordering::SeqCst) {
+                break;
+            }
+            talk.is_driver_next.store(true, Ordering::SeqCst);
+            if to.write_all(read).is_err() {
+                break;
+            }
+        }
+        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    }
+
+    /// Whether what was read holds the request a rule is waiting for. `tail` is the end of what
+    /// was read before: a request may come in pieces.
+    fn met(&self, tail: &mut Vec<u8>, read: &[u8]) -> Option<Cut> {
+        let mut rule = lock(&self.rule);
+        let wanted = rule.as_mut()?;
+        let length = wanted.bytes.len().max(1);
+        tail.extend_from_slice(read);
+        let found = tail.windows(length).filter(|part| *part == wanted.bytes.as_slice()).count();
+        let keep = tail.len().saturating_sub(length - 1);
+        tail.drain(..keep);
+        let found = found as u64;
+        if found <= wanted.passes {
+            wanted.passes -= found;
+            return None;
+        }
+        let cut = wanted.cut;
+        *rule = None;
+        self.cuts.fetch_add(1, Ordering::SeqCst);
+        Some(cut)
+    }
+
+    fn shut(&self) {
+        for stream in lock(&self.open).drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// What the two threads of a connection know of each other.
+#[derive(Debug)]
+struct Talk {
+    is_driver_next: AtomicBool,
+    is_swallowing: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    /// A server that answers every line with the number of lines it has seen.
+    fn counting() -> (String, Arc<AtomicU64>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let seen = Arc::new(AtomicU64::new(0));
+        let lines = seen.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, lines) = (stream.unwrap(), lines.clone());
+                std::thread::spawn(move || {
+                    let mut byte = [0];
+                    while stream.read_exact(&mut byte).is_ok() {
+                        if byte[0] == b'\n' {
+                            let number = lines.fetch_add(1, Ordering::SeqCst) + 1;
+                            let _ = stream.write_all(format!("{number}\n").as_bytes());
+                        }
+                    }
+                });
+            }
+        });
+        (address, seen)
+    }
+
+    fn ask(stream: &mut TcpStream, line: &str) -> Option<String> {
+        stream.write_all(line.as_bytes()).ok()?;
+        let mut answer = Vec::new();
+        let mut byte = [0];
+        loop {
+            stream.read_exact(&mut byte).ok()?;
+            match byte[0] {
+                b'\n' => return String::from_utf8(answer).ok(),
+                other => answer.push(other),
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_cut_before_never_arrives() {
+        let (server, seen) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        proxy.cut(Cut::Before, b"two", 0);
+        assert_eq!(ask(&mut stream, "one\n").as_deref(), Some("1"));
+        assert_eq!(ask(&mut stream, "two\n"), None);
+        assert_eq!((seen.load(Ordering::SeqCst), proxy.cuts()), (1, 1));
+    }
+
+    #[test]
+    fn a_request_that_is_cut_after_is_done_and_not_answered() {
+        let (server, seen) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        proxy.cut(Cut::After, b"line", 1);
+        assert_eq!(ask(&mut stream, "line\n").as_deref(), Some("1"));
+        assert_eq!(ask(&mut stream, "line\n"), None);
+        assert_eq!(seen.load(Ordering::SeqCst), 2);
+        let mut again = TcpStream::connect(proxy.address()).unwrap();
+        assert_eq!(ask(&mut again, "line\n").as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_request_in_pieces_is_recognised() {
+        let (server, seen) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        proxy.cut(Cut::Before, b"abcd", 0);
+        stream.set_nodelay(true).unwrap();
+        for piece in ["ab", "cd\n"] {
+            stream.write_all(piece.as_bytes()).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        assert_eq!(stream.read(&mut [0; 8]).unwrap_or(0), 0);
+        assert_eq!(seen.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn turns_are_counted_and_a_refusing_proxy_answers_nobody() {
+        let (server, _) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        for _ in 0..3 {
+            assert!(ask(&mut stream, "line\n").is_some());
+        }
+        assert_eq!(proxy.turns(), 3);
+        proxy.refuse(true);
+        assert_eq!(ask(&mut stream, "line\n"), None);
+        let refused = TcpStream::connect(proxy.address()).ok();
+        assert_eq!(refused.and_then(|mut stream| ask(&mut stream, "line\n")), None);
+        proxy.refuse(false);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        assert!(ask(&mut stream, "line\n").is_some());
+    }
+}
