@@ -4,7 +4,11 @@
 //! data::Store ◀── engine/   a folder on this machine, no server: the default store
 //! ```
 //!
+//! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
+//!
 //! This is the only crate that links database drivers; nothing above it names one.
 
 #[cfg(feature = "engine")]
 pub mod engine;
+pub mod native;
+pub mod sql;
