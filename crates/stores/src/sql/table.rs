@@ -188,7 +188,9 @@ impl<N: Clone> TableShape<N> {
     fn check(&self, values: &[Value], row: Parts<'_>) -> Result<()> {
         let refused =
             |message| Err(Error::new(ErrorKind::Internal, message).with("table", &self.name));
-        if row.version.is_some() != self.version.is_some() {
+        // The version of a claim is that of its owner, and nobody asks for it.
+        let is_row = matches!(self.of, Of::Rows(_));
+        if is_row && row.version.is_some() != self.version.is_some() {
             return refused("a row has a version where its table has none, or the reverse");
         }
         let ends = match self.expires.and_then(|place| values.get(place)) {
@@ -199,7 +201,8 @@ impl<N: Clone> TableShape<N> {
             return refused("a row ends at another instant than its table can say");
         }
         let mut nulls = self.columns.iter().zip(values).filter(|(_, value)| value.is_null());
-        match nulls.find(|(column, _)| !column.optional) {
+        // That a row never ends each store says in its own way.
+        match nulls.find(|(column, _)| !column.optional && column.part != Part::Expires) {
             Some((column, _)) => Err(Error::new(ErrorKind::Internal, "a column has no value")
                 .with("table", &self.name)
                 .with("column", &column.name)),
