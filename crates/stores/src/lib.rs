@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//!               postgres/   a schema of a PostgreSQL database
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -11,4 +12,6 @@
 #[cfg(feature = "engine")]
 pub mod engine;
 pub mod native;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod sql;
