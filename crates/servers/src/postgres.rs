@@ -128,6 +128,20 @@ impl Postgres {
         text(&output.stdout)
     }
 
+    /// The statements that make what is in a database, without its rows, as `pg_dump` writes them.
+    pub fn structure(&self, database: &str) -> String {
+        let mut command = Command::new(self.programs.join("pg_dump"));
+        command.args(["--schema-only", "--no-owner"]).arg(self.url(database));
+        let output = command.output().unwrap_or_else(|error| fail("run pg_dump", &error));
+        if !output.status.success() {
+            fail("dump a database", &String::from_utf8_lossy(&output.stderr));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Some versions begin and end with a key of their own.
+        let lines = text.lines().filter(|line| !line.contains("restrict "));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
     /// Kills every process of the server at once (`kill -9`): nothing is written any more.
     pub fn kill(&self) {
         let Some(main) = self.main_process() else { fail("kill it", &"it does not run") };
@@ -280,7 +294,9 @@ fn programs() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     found.extend(std::env::split_paths(&path));
     let has_all = |folder: &PathBuf| {
-        ["initdb", "postgres", "psql", "pg_isready"].iter().all(|name| folder.join(name).exists())
+        ["initdb", "postgres", "psql", "pg_dump", "pg_isready"]
+            .iter()
+            .all(|name| folder.join(name).exists())
     };
     match found.into_iter().find(has_all) {
         Some(folder) => folder,

@@ -110,11 +110,13 @@ impl Making<'_> {
         let schema = Schema::new(self.keyspace.clone(), StoreKind::Postgres, catalogue.clone())?;
         let tables = self.numbered(&catalogue)?;
         self.make_schema().await?;
+        let known = stored.as_ref().map(|stored| stored.tables.clone()).unwrap_or_default();
+        self.drop_retired(&known, &catalogue, &mut found).await?;
         for table in &self.layout.tables {
             let number = number_of(&catalogue, table);
-            let was = number.and_then(|number| stored.as_ref()?.tables.get(&number));
+            let was = number.and_then(|number| known.get(&number)).map(String::as_str);
             let structure = Structure { making: *self, table, schema: &schema, number };
-            structure.make(was.map(String::as_str), &mut found).await?;
+            structure.make(was, &mut found).await?;
         }
         let bytes = catalogue.to_bytes();
         let is_same =
@@ -148,6 +150,25 @@ impl Making<'_> {
             }
         }
         Catalogue::open(known, self.keyspace, &|number| !full.contains(&number))
+    }
+
+    /// Drops the tables of numbers that are no longer used: of collections that are empty, and of
+    /// indexes, whose entries are of no use to anybody.
+    async fn drop_retired(
+        &self,
+        known: &BTreeMap<u16, String>,
+        catalogue: &Catalogue,
+        found: &mut HashMap<String, Found>,
+    ) -> Result<()> {
+        for (number, table) in known {
+            let Some(name) = catalogue.dropped.get(number) else { continue };
+            let is_index = name.contains('.');
+            if found.contains_key(table) && (is_index || !self.has_rows(table).await?) {
+                self.run(&format!("DROP TABLE {}", self.name(table))).await?;
+                found.remove(table);
+            }
+        }
+        Ok(())
     }
 
     /// Whether a table has rows.

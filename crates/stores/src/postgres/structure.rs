@@ -37,7 +37,8 @@ impl Structure<'_> {
     ) -> Result<()> {
         let name = &self.table.table.name;
         let is_ours = was.is_some() || self.number.is_none();
-        if let Some((was, there)) = was.filter(|was| was != name).and_then(|w| found.remove_entry(w))
+        if let Some((was, there)) =
+            was.filter(|was| was != name).and_then(|w| found.remove_entry(w))
         {
             if found.contains_key(name) {
                 return self.refuse(&[format!("its rows are in `{was}`, and `{name}` is there")]);

@@ -1,62 +1,51 @@
-//! PostgreSQL keeps every promise of the suite.
+//! PostgreSQL: the suite, every type, what `psql` sees, and a server that goes away.
+//!
+//! The tests share one server, each with a database of its own; those that kill it have theirs.
 
-#![cfg(feature = "postgres")]
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(all(feature = "postgres", unix))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
-use data::store::{Durability, Store};
-use data::suite;
+mod ensure;
+mod faults;
+mod load;
+mod promises;
+mod trips;
+mod values;
+
+use data::store::Durability;
+use keyspace::model::Keyspace;
 use servers::postgres::Postgres;
 use std::sync::Arc;
 use stores::postgres::{Options, PostgresStore};
 use tokio::runtime::{Builder, Runtime};
 
+/// A run time, as an application would have one.
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// A store in a database of its own; the server does not wait for the disk.
-fn new_store() -> Arc<dyn Store> {
+/// The server does not wait for the disk, and so cannot promise more.
+fn options() -> Options {
+    Options { durability: Durability::Process, ..Options::default() }
+}
+
+/// A store in a database of its own, on the server that all tests share.
+fn new_store() -> Arc<PostgresStore> {
     let server = Postgres::shared();
-    let options = Options { durability: Durability::Process, ..Options::default() };
-    Arc::new(PostgresStore::open(&server.url(&server.database()), &options).unwrap())
+    open(&server.url(&server.database()))
 }
 
-#[test]
-fn it_keeps_its_promises() {
-    let runtime = runtime();
-    runtime.block_on(async {
-        let store = new_store();
-        let make = || {
-            let store = store.clone();
-            Box::pin(async { store }) as _
-        };
-        let report = suite::run(&make, &suite::Options::default()).await;
-        assert!(report.failed.is_empty(), "{report}");
-        // Trails, what only a store of several places refuses, and the log of changes.
-        assert_eq!(report.not_offered.len(), 31, "{report}");
-    });
+fn open(url: &str) -> Arc<PostgresStore> {
+    Arc::new(PostgresStore::open(url, &options()).unwrap())
 }
 
-#[test]
-fn patterns_run_on_it() {
-    runtime().block_on(async {
-        let make = || {
-            let store = new_store();
-            Box::pin(async { store }) as _
-        };
-        let report = suite::patterns::run(&make, &suite::Options::default()).await.unwrap();
-        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{report}");
-    });
-}
-
-#[test]
-fn callers_at_the_same_time_agree_on_it() {
-    runtime().block_on(async {
-        let make = || {
-            let store = new_store();
-            Box::pin(async { store }) as _
-        };
-        let report = suite::together::run(&make, &suite::Options::default()).await.unwrap();
-        assert!(report.failed.is_empty(), "{report}");
-    });
+fn keyspace(text: &str) -> Arc<Keyspace> {
+    let reading = keyspace::read(text);
+    Arc::new(reading.keyspace.unwrap_or_else(|| panic!("{:?}", reading.diagnostics)))
 }
