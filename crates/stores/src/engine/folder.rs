@@ -30,9 +30,17 @@ const VERSION: &str = "1";
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Held, not used: letting go of it lets go of the folder.
-    _lock: File,
+    /// Held until the folder is let go.
+    lock: File,
     is_new: bool,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Closing the file would not do: a process that another thread is just starting has a copy
+        // of it until its own program runs, and a lock belongs to all copies.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Folder {
@@ -44,7 +52,7 @@ impl Folder {
         fs::create_dir_all(path).map_err(|error| file_error(error, path))?;
         let lock = lock(path)?;
         let is_new = inspect(path)?;
-        let folder = Folder { path: path.to_path_buf(), _lock: lock, is_new };
+        let folder = Folder { path: path.to_path_buf(), lock, is_new };
         if is_new {
             folder.clear()?;
         }
@@ -227,5 +235,22 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
     match cfg!(unix) {
         true => File::open(folder)?.sync_all(),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_lock_in_a_process_being_started_keeps_nobody_out() {
+        let place = std::env::temp_dir().join(format!("keyway-folder-{}", std::process::id()));
+        let folder = Folder::take(&place).unwrap();
+        let copy = folder.lock.try_clone().unwrap();
+        assert_eq!(Folder::take(&place).unwrap_err().kind(), ErrorKind::Locked);
+        drop(folder);
+        drop(Folder::take(&place).unwrap());
+        drop(copy);
+        fs::remove_dir_all(&place).unwrap();
     }
 }
