@@ -1,8 +1,9 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀── engine/   a folder on this machine, no server: the default store
-//!               postgres/   a schema of a PostgreSQL database
+//! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
+//!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
+//!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -15,3 +16,5 @@ pub mod native;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod sql;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

@@ -42,6 +42,7 @@ impl<N: Clone> TableShape<N> {
             segments: Vec::new(),
             content: Vec::new(),
             expires: table.columns.iter().position(|c| Some(&c.name) == table.expires.as_ref()),
+            state: Vec::new(),
             version: columns.iter().position(|column| column.part == Part::Version),
             columns,
             of: Of::Rows(collection.clone()),
@@ -52,6 +53,7 @@ impl<N: Clone> TableShape<N> {
         made.content = (0..made.columns.len())
             .filter(|place| !made.key.contains(place) && made.is(*place, is_content))
             .collect();
+        made.state = made.version.into_iter().chain(made.expires).collect();
         if let Some(number) = index {
             made.of = made.entries(&finder, collection.clone(), number)?;
         }

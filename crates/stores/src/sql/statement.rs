@@ -68,12 +68,17 @@ impl Writer {
 
     /// `SELECT` of the content of one row; its values are those of the primary key.
     pub fn get<N>(&self, table: &TableShape<N>) -> String {
-        let content = match table.content.as_slice() {
+        self.select(table, &table.content)
+    }
+
+    /// `SELECT` of some columns of one row; its values are those of the primary key.
+    pub fn select<N>(&self, table: &TableShape<N>, places: &[usize]) -> String {
+        let columns = match places {
             [] => "1".to_string(),
-            content => self.columns(table, content),
+            places => self.columns(table, places),
         };
         let (name, key) = (self.table(table), self.whole_key(table));
-        format!("SELECT {content} FROM {name} WHERE {key}")
+        format!("SELECT {columns} FROM {name} WHERE {key}")
     }
 
     /// `DELETE` of one row; its values are those of the primary key.

@@ -14,7 +14,7 @@ use crate::native::key::{from_sort_bytes, sort_bytes};
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::entries::{claim, split_claim};
-use data::schema::{CollectionSchema, IndexSchema, KeyShape};
+use data::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape};
 use data::store::{CommitId, Key, Row, Version};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::model::Type;
@@ -37,6 +37,8 @@ pub struct TableShape<N> {
     pub content: Vec<usize>,
     /// The column with the end of a row.
     pub expires: Option<usize>,
+    /// The columns with the version and the end of a row, as far as it has them.
+    pub state: Vec<usize>,
     pub(super) version: Option<usize>,
     pub(super) of: Of,
 }
@@ -127,6 +129,53 @@ impl<N: Clone> TableShape<N> {
         }
     }
 
+    /// The literal of its key, where it has nothing else.
+    pub fn literal(&self) -> Option<&str> {
+        self.columns.iter().find_map(|column| match &column.part {
+            Part::Literal(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether its rows count something.
+    pub fn is_counter(&self) -> bool {
+        matches!(&self.of, Of::Rows(collection) if collection.content == ContentShape::Count)
+    }
+
+    /// The collection whose rows they are; none for entries and claims.
+    pub fn collection(&self) -> Option<&Arc<CollectionSchema>> {
+        match &self.of {
+            Of::Rows(collection) => Some(collection),
+            Of::Entries { .. } => None,
+        }
+    }
+
+    /// What rows that were written before a column was added answer for it.
+    pub fn missing(&self, place: usize) -> Option<Value> {
+        let fields = match &self.of {
+            Of::Rows(collection) => match &collection.content {
+                ContentShape::Record(record) => &record.fields,
+                _ => return None,
+            },
+            Of::Entries { collection, index, .. } => &collection.indexes.get(*index)?.keep.fields,
+        };
+        match self.columns.get(place)?.part {
+            Part::Slot(number) | Part::Kept(number) => {
+                fields.get(number).map(|field| field.missing.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// What a segment is compared by, where its value is not what its column holds.
+    pub fn sorted(&self, segment: usize, value: &Value) -> Result<Option<Value>> {
+        let column = self.segments.get(segment).and_then(|place| self.columns.get(*place));
+        match column.map(|column| &column.part) {
+            Some(Part::SortKey(_)) => self.sort_key(value, segment).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The values of its columns, in their order, for a row with these segments.
     pub fn columns_of(&self, segments: &[Value], row: Parts<'_>) -> Result<Vec<Value>> {
         let (owner, slots) = self.take_apart(row.value)?;
@@ -193,11 +242,7 @@ impl<N: Clone> TableShape<N> {
         if is_row && row.version.is_some() != self.version.is_some() {
             return refused("a row has a version where its table has none, or the reverse");
         }
-        let ends = match self.expires.and_then(|place| values.get(place)) {
-            Some(Value::Timestamp(at)) => Some(*at),
-            _ => None,
-        };
-        if row.expires != ends {
+        if row.expires != instant(self.expires.and_then(|place| values.get(place))) {
             return refused("a row ends at another instant than its table can say");
         }
         let mut nulls = self.columns.iter().zip(values).filter(|(_, value)| value.is_null());
@@ -230,6 +275,16 @@ impl<N: Clone> TableShape<N> {
         self.shape().encode(segments)
     }
 
+    /// A row without its content, of what the columns in `state` hold.
+    pub fn state_of(&self, state: &[Value]) -> Row {
+        let column = |place: Option<usize>| {
+            let number = self.state.iter().position(|known| Some(*known) == place);
+            number.and_then(|number| state.get(number))
+        };
+        let (version, expires) = (version(column(self.version)), instant(column(self.expires)));
+        Row { value: Bytes::new(), version, expires, trail: None }
+    }
+
     /// The row of these segments, and of what the columns in `content` hold.
     pub fn row_of(&self, segments: &[Value], mut content: Vec<Value>) -> Result<Row> {
         let column = |place: Option<usize>| {
@@ -242,14 +297,7 @@ impl<N: Clone> TableShape<N> {
                 }
             }
         };
-        let version = match column(self.version) {
-            Some(Value::Uuid(bytes)) => Some(CommitId::from_stored(*bytes)),
-            _ => None,
-        };
-        let expires = match column(self.expires) {
-            Some(Value::Timestamp(at)) => Some(*at),
-            _ => None,
-        };
+        let (version, expires) = (version(column(self.version)), instant(column(self.expires)));
         let value = match &self.of {
             Of::Rows(collection) => {
                 // The slots stand first and in order: what follows is the version and the end.
@@ -264,6 +312,20 @@ impl<N: Clone> TableShape<N> {
             }
         };
         Ok(Row { value, version, expires, trail: None })
+    }
+}
+
+fn version(value: Option<&Value>) -> Option<Version> {
+    match value {
+        Some(Value::Uuid(bytes)) => Some(CommitId::from_stored(*bytes)),
+        _ => None,
+    }
+}
+
+fn instant(value: Option<&Value>) -> Option<Milliseconds> {
+    match value {
+        Some(Value::Timestamp(at)) => Some(*at),
+        _ => None,
     }
 }
 
