@@ -20,6 +20,7 @@ use super::error::Fault;
 use super::lock::Locks;
 use super::outcome;
 use super::read::ordinal;
+use super::steps::{Step, between, takes};
 use super::tables::Table;
 use crate::sql::table::Parts;
 use data::store::{Batch, Conflict, Judgement, Key, Outcome, Row, Total, Write, judge};
@@ -109,8 +110,12 @@ async fn attempt(
         true => Fault::Lost(error),
         false => Fault::Refused(error),
     })?;
-    let take = Request::Prepared(lease.statement(&ready.take).await?, locks.values());
-    let opening = vec![Request::Plain(BEGIN), take];
+    let begin = if takes(Step::Fresh) { BEGIN } else { "BEGIN ISOLATION LEVEL REPEATABLE READ" };
+    let take = match takes(Step::Locks) {
+        true => Request::Prepared(lease.statement(&ready.take).await?, locks.values()),
+        false => Request::Plain("SELECT 1"),
+    };
+    let mut opening = vec![Request::Plain(begin), take];
     let is_blind = batch.checks.is_empty()
         && !batch.writes.iter().any(|write| matches!(write, Write::Add { .. }));
     let result = match is_blind {
@@ -119,7 +124,7 @@ async fn attempt(
             let effects = batch.writes.iter().map(|write| effect(batch, write));
             work.write(&mut lease, opening, effects, Vec::new(), sent).await
         }
-        false => checked(Work { ready, batch, until }, &mut lease, opening, sent).await,
+        false => checked(Work { ready, batch, until }, &mut lease, &mut opening, sent).await,
     };
     match result {
         Ok(done) => {
@@ -162,17 +167,22 @@ struct Work<'w> {
 async fn checked(
     work: Work<'_>,
     lease: &mut Lease,
-    mut opening: Vec<Request<'_>>,
+    opening: &mut Vec<Request<'_>>,
     sent: &mut bool,
 ) -> Result<Done, Fault> {
     let Work { ready, batch, until } = work;
     let looked_at = looked_at(ready, batch).map_err(Fault::Refused)?;
+    // Answers to BEGIN and the locks stand before those about rows.
+    let mut first = opening.len();
+    let late = if takes(Step::LocksFirst) { None } else { opening.pop() };
+    first -= usize::from(late.is_some());
     for (table, keys) in &looked_at {
-        peek(lease, table, keys, &mut opening).await?;
+        peek(lease, table, keys, opening).await?;
     }
-    let answers = lease.send(opening, until).await?;
-    // Behind those of BEGIN and the locks.
-    let rows = peeked(&looked_at, answers.into_iter().skip(2)).map_err(Fault::Refused)?;
+    opening.extend(late);
+    let answers = lease.send(std::mem::take(opening), until).await?;
+    let rows = peeked(&looked_at, answers.into_iter().skip(first)).map_err(Fault::Refused)?;
+    between().await;
     let judged = judge(batch, |key| Ok(rows.get(key).cloned()));
     match judged {
         Ok(Judgement::Commit { effects, totals }) => {
@@ -182,6 +192,10 @@ async fn checked(
         // It may be that the batch itself, sent before, is what stands in its way. The locks are
         // still held, so that what is found holds together.
         Ok(Judgement::Conflict(conflict)) => {
+            if !takes(Step::OutcomeOfConflict) {
+                lease.send(vec![Request::Plain("ROLLBACK")], until).await?;
+                return Ok(Done::Conflict(conflict));
+            }
             let ends = Some("ROLLBACK");
             let found = outcome::find(lease, &ready.tables, batch.id, ends, until).await?;
             Ok(found.map_or(Done::Conflict(conflict), Done::Committed))
@@ -205,7 +219,13 @@ impl Work<'_> {
     ) -> Result<Done, Fault> {
         let tables = &self.ready.tables;
         let mut requests = opening;
-        requests.extend(outcome::remember(lease, tables, self.batch, &totals).await?);
+        let remembered = outcome::remember(lease, tables, self.batch, &totals).await?;
+        let remembered = remembered.filter(|_| takes(Step::Outcome));
+        let (inside, outside) = match takes(Step::OutcomeInside) {
+            true => (remembered, None),
+            false => (None, remembered),
+        };
+        requests.extend(inside);
         for (key, row) in effects {
             let table = tables.of(key).map_err(Fault::Refused)?;
             let (text, values) = match &row {
@@ -218,6 +238,9 @@ impl Work<'_> {
         requests.push(Request::Plain("COMMIT"));
         *sent = true;
         lease.send(requests, self.until).await?;
+        if let Some(outside) = outside {
+            lease.send(vec![outside], self.until).await?;
+        }
         Ok(Done::Committed(totals))
     }
 }

@@ -19,8 +19,10 @@
 //! included, hence serializable. Never row locks alone: two batches that each see the other's row
 //! absent would both commit.
 
+use super::steps::{Step, takes};
 use super::tables::Tables;
 use super::value::Native;
+use bytes::Bytes;
 use data::schema::Space;
 use data::store::{Batch, Key, Keyed, Row};
 use data::{Result, entries};
@@ -47,6 +49,8 @@ pub(super) struct Locks {
     store: i64,
     /// Whether the store's own is taken alone, and no other.
     is_whole: bool,
+    /// Whether a test takes them the wrong way round.
+    is_reversed: bool,
 }
 
 impl Locks {
@@ -59,8 +63,13 @@ impl Locks {
         for write in &batch.writes {
             keys.insert(number(tables, seed, write.key())?, true);
         }
+        if !takes(Step::ClaimLock) {
+            keys.remove(&0);
+        }
         let is_whole = keys.len() > LOCKS_MAX;
-        Ok(Locks { keys, store: seed.cast_signed(), is_whole })
+        let [.., last] = *batch.id.as_bytes();
+        let is_reversed = !takes(Step::Sorted) && last % 2 == 1;
+        Ok(Locks { keys, store: seed.cast_signed(), is_whole, is_reversed })
     }
 
     /// The same batch when the server had no memory for so many locks.
@@ -71,10 +80,14 @@ impl Locks {
     /// The values of [`TAKE`].
     pub(super) fn values(&self) -> Vec<Native<'static>> {
         let mut numbers = vec![Native::I64(self.store)];
-        let mut alone = vec![Native::Bool(self.is_whole)];
+        let mut alone = vec![Native::Bool(self.is_whole && takes(Step::StoreLock))];
         if !self.is_whole {
             numbers.extend(self.keys.keys().map(|number| Native::I64(*number)));
             alone.extend(self.keys.values().map(|alone| Native::Bool(*alone)));
+        }
+        if self.is_reversed {
+            numbers.reverse();
+            alone.reverse();
         }
         vec![Native::Array(Type::INT8, numbers), Native::Array(Type::BOOL, alone)]
     }
@@ -88,10 +101,11 @@ fn number(tables: &Tables, seed: u64, key: &Key) -> Result<i64> {
     };
     match collection.indexes.get(*index) {
         Some(index) if !index.model.unique => {
-            let row = Row { value: bytes::Bytes::new(), version: None, expires: None, trail: None };
+            let row = Row { value: Bytes::new(), version: None, expires: None, trail: None };
             let entry = Keyed { key: key.clone(), row };
             Ok(hash(entries::owner(collection, index, &entry)?.as_ref()))
         }
+        Some(_) if !takes(Step::ClaimLock) => Ok(0),
         _ => Ok(hash(key.as_ref())),
     }
 }

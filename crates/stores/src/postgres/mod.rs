@@ -21,9 +21,12 @@ mod lock;
 mod open;
 mod outcome;
 mod read;
+mod steps;
 mod structure;
 mod sweep;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use async_trait::async_trait;
@@ -161,6 +164,12 @@ impl Store for PostgresStore {
         check_trails(batch)?;
         let ready = self.ready()?;
         self.within(commit::commit(&ready, batch)).await
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(read::walk(&ready, scan)).await
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {

@@ -10,6 +10,7 @@
 use super::Ready;
 use super::connection::{Lease, Request};
 use super::error::Fault;
+use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
 use crate::native::range::{bounds, spaces};
@@ -105,7 +106,7 @@ async fn get_once(
     for wanted in wanted {
         wanted.requests(lease, &mut requests).await?;
     }
-    let alone = requests.len() == 1;
+    let alone = requests.len() == 1 || !takes(Step::Snapshot);
     if !alone {
         requests.insert(0, Request::Plain(SNAPSHOT));
         requests.push(Request::Plain("COMMIT"));
@@ -217,6 +218,45 @@ pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
     Ok(Page { rows, end: End::Range })
 }
 
+/// A stretch of every row of a space, in the order of its table.
+pub(super) async fn walk(ready: &Ready, asked: &Scan) -> Result<Page> {
+    let space = spaces(&asked.range).map(|spaces| *spaces.start());
+    let table = space.and_then(|space| ready.tables.all().find(|t| t.shape.space == space));
+    let Some((table, (first, next))) = table.and_then(|t| Some((t, t.walk.as_ref()?))) else {
+        return scan(ready, asked).await;
+    };
+    let start = asked.range.start.as_ref();
+    let limit = table.likely_rows(asked.rows);
+    // Going on after a row begins with its key and a zero byte.
+    let (text, mut values) = match start.split_last() {
+        Some((0, key)) if key.len() > 2 => {
+            let key = Key::new(asked.range.start.slice(..key.len()));
+            (next, table.values_of(&key)?)
+        }
+        _ => (first, Vec::new()),
+    };
+    values.push(Native::I64(i64::try_from(limit).unwrap_or(i64::MAX)));
+    let whole = Range {
+        start: asked.range.start.slice(..start.len().min(2)),
+        end: asked.range.end.clone(),
+    };
+    let rows = tried(ready, table, &whole, (text, values)).await?;
+    let bytes: usize = rows.iter().map(|keyed| keyed.key.bytes().len() + keyed.row.weight()).sum();
+    let end = match (bytes >= PAGE_BYTES_MAX, rows.len() >= asked.rows) {
+        (_, true) => End::Rows,
+        (true, _) => End::Bytes,
+        (false, false) if rows.len() < limit => End::Range,
+        // Fewer were asked for because they were large once.
+        (false, false) => End::Bytes,
+    };
+    if bytes >= PAGE_BYTES_MAX {
+        table.page_rows.store(rows.len(), Ordering::Relaxed);
+    } else if limit < asked.rows {
+        table.page_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
+    }
+    Ok(Page { rows, end })
+}
+
 async fn stretch(
     ready: &Ready,
     table: &Arc<Table>,
@@ -239,11 +279,20 @@ async fn stretch(
         }
         values.push(limit.clone());
     }
-    let text = table.scan(forms);
+    tried(ready, table, range, (&table.scan(forms), values)).await
+}
+
+/// The rows of a statement, up to what a page holds; again if the connection is lost.
+async fn tried(
+    ready: &Ready,
+    table: &Table,
+    range: &Range,
+    (text, values): (&Arc<str>, Vec<Native<'static>>),
+) -> Result<Vec<Keyed>> {
     let mut tries = Tries::new();
     loop {
         let mut lease = ready.pool.lease(tries.until).await?;
-        match page(&mut lease, table, range, (&text, values.clone()), tries.until).await {
+        match page(&mut lease, table, range, (text, values.clone()), tries.until).await {
             Ok((rows, is_read)) => {
                 if is_read {
                     lease.give_back();

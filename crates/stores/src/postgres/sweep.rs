@@ -11,6 +11,7 @@
 use super::Ready;
 use super::connection::{Lease, Request};
 use super::error::Fault;
+use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
 use data::clock::Milliseconds;
@@ -79,7 +80,7 @@ fn entries_of(ready: &Ready, keyed: &Keyed) -> Result<Vec<Key>> {
     let Space::Rows(collection) = ready.tables.schema.space(keyed.key.space())? else {
         return Ok(Vec::new());
     };
-    if collection.indexes.is_empty() {
+    if collection.indexes.is_empty() || !takes(Step::Entries) {
         return Ok(Vec::new());
     }
     let segments = collection.key.decode(&keyed.key)?;

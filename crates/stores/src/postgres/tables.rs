@@ -55,6 +55,9 @@ pub(super) struct Table {
     pub(super) peek: Arc<str>,
     /// Many rows, and many peeks, by arrays of their segments; not where a key holds a path.
     pub(super) many: Option<Many>,
+    /// Every row in the order of the primary key, from the first and behind one; only where the
+    /// order of keys would have to be sorted for.
+    pub(super) walk: Option<(Arc<str>, Arc<str>)>,
     /// See `sweep`.
     pub(super) sweep: Option<Sweep>,
     /// Rows that are likely to fit into a page.
@@ -152,6 +155,7 @@ impl Table {
             delete: WRITER.delete(&shape).into(),
             peek: format!("SELECT {peeked} FROM {table} WHERE {key}").into(),
             many: Many::new(&shape, &peeked),
+            walk: walk(&shape),
             sweep: Sweep::new(&shape),
             page_rows: AtomicUsize::new(usize::MAX),
             scans: RwLock::default(),
@@ -254,6 +258,16 @@ impl Table {
             });
         }
         Ok(values)
+    }
+
+    /// Every statement about it so far.
+    #[cfg(test)]
+    pub(super) fn statements(&self) -> Vec<Arc<str>> {
+        let mut all = vec![self.get.clone(), self.delete.clone(), self.peek.clone()];
+        all.extend(self.many.iter().flat_map(|many| [many.get.clone(), many.peek.clone()]));
+        all.extend(self.walk.iter().flat_map(|(first, next)| [first.clone(), next.clone()]));
+        all.extend(self.scans.read().unwrap_or_else(PoisonError::into_inner).values().cloned());
+        all
     }
 
     /// How many rows of it a page is likely to hold.
@@ -394,6 +408,29 @@ impl Sweep {
             ended: format!("DELETE FROM {table} WHERE {key} AND {ends} <= ${last}").into(),
         })
     }
+}
+
+/// See [`Table::walk`]: groups ascend and what is in them descends, so that a group is read
+/// backwards, and no index has the order of all.
+fn walk(shape: &TableShape<PostgresType>) -> Option<(Arc<str>, Arc<str>)> {
+    let group = shape.shape().group;
+    let columns = shape.segments.iter().filter_map(|place| shape.columns.get(*place));
+    let mut rest = columns.skip(group).peekable();
+    if group == 0 || rest.peek().is_none() || !rest.all(|column| column.descending) {
+        return None;
+    }
+    let mut read = shape.segments.clone();
+    read.extend(&shape.content);
+    let (table, read) = (WRITER.table(shape), WRITER.columns(shape, &read));
+    let key = WRITER.columns(shape, &shape.key);
+    let places: Vec<String> = (1..=shape.key.len()).map(|number| WRITER.place(number)).collect();
+    let last = WRITER.place(shape.key.len() + 1);
+    let first = format!("SELECT {read} FROM {table} ORDER BY {key} LIMIT $1");
+    let next = format!(
+        "SELECT {read} FROM {table} WHERE ({key}) > ({}) ORDER BY {key} LIMIT {last}",
+        places.join(", ")
+    );
+    Some((first.into(), next.into()))
 }
 
 /// The columns of the primary key, each equal to a value.
