@@ -157,7 +157,7 @@ impl Place {
 }
 
 /// The folder beside a file; that of standard input is in the current directory.
-fn folder(file: &str) -> PathBuf {
+pub(crate) fn folder(file: &str) -> PathBuf {
     let beside = if file == "-" { None } else { Path::new(file).parent() };
     beside.map_or_else(|| PathBuf::from(FOLDER), |beside| beside.join(FOLDER))
 }

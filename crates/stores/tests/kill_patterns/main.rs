@@ -24,20 +24,14 @@ mod common;
 mod compare;
 mod work;
 
-use common::Folder;
+use common::{Folder, kill};
 use compare::Model;
 use data::ErrorKind;
-use data::clock::SeededRandom;
 use data::store::Durability;
 use serde_json::{Value as Json, json};
-use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
 use work::{ACCOUNTS, Round, call};
 
-const CHILD: &str = "KEYWAY_KILL_CHILD";
 /// Rounds in one folder, so that what one recovery leaves behind meets the next.
 const ROUNDS_IN_A_FOLDER: u32 = 8;
 
@@ -76,59 +70,31 @@ fn patterns_survive_kills() {
 /// Lets a child run and kills it; what each thread was answered, call by call.
 fn kill_once(round: &Round, folder: &Path) -> Vec<Vec<Answered>> {
     let told = format!("{} {} {}", round.seed, round.number, round.durability);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["child_calls_until_it_is_killed", "--exact", "--nocapture"])
-        .env(CHILD, told)
-        .env("KEYWAY_KILL_FOLDER", folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = child.stdout.take().unwrap();
-    let (sender, first) = channel();
-    let reader = std::thread::spawn(move || {
-        let mut lines = Vec::new();
-        for line in BufReader::new(output).lines() {
-            if let Some(ack) = line.unwrap().strip_prefix("ack ") {
-                lines.push(ack.to_string());
-                let _ = sender.send(());
-            }
-        }
-        lines
-    });
-    let began = first.recv_timeout(Duration::from_secs(60));
-    let delay = 1 + SeededRandom::new(round.seed ^ u64::from(round.number)).number() % 300;
-    std::thread::sleep(Duration::from_millis(delay));
-    child.kill().unwrap();
-    let ended = child.wait().unwrap();
-    assert!(began.is_ok() && !ended.success(), "{round:?}: the child ended by itself: {ended}");
-    let mut acks = vec![Vec::new(); usize::from(round.threads)];
-    for line in reader.join().unwrap() {
-        let (thread, answer) = line.split_once(' ').unwrap();
-        let answer: Json = serde_json::from_str(answer).unwrap();
-        let answer = match answer["no"].as_str() {
+    let seed = round.seed ^ u64::from(round.number);
+    let test = "child_calls_until_it_is_killed";
+    let acknowledged = kill::kill_once(test, &told, folder, round.threads, seed);
+    let answered = |line: &String| {
+        let answer: Json = serde_json::from_str(line).unwrap();
+        match answer["no"].as_str() {
             Some(kind) => Err(kind.to_string()),
             None => Ok(answer),
-        };
-        acks[thread.parse::<usize>().unwrap()].push(answer);
-    }
-    acks
+        }
+    };
+    acknowledged.iter().map(|lines| lines.iter().map(answered).collect()).collect()
 }
 
 /// The child; nothing when it is run as a test.
 #[test]
 fn child_calls_until_it_is_killed() {
-    let Ok(told) = std::env::var(CHILD) else { return };
-    let folder = std::env::var("KEYWAY_KILL_FOLDER").unwrap();
+    let Some((told, folder)) = kill::told() else { return };
     let told: Vec<&str> = told.split(' ').collect();
     let durability = Durability::from_name(told[2]).unwrap();
     let round = Round::new(told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
-    let (runtime, ..) = round.open(Path::new(&folder));
+    let (runtime, ..) = round.open(&folder);
     for account in 0..ACCOUNTS {
         let account = json!({"ledger": "main", "account": account.to_string()});
         call(&runtime, "child", "open_account", &account).unwrap();
     }
-    // What the test runner says before a test does not end its line.
-    println!();
     std::thread::scope(|scope| {
         for thread in 0..round.threads {
             let runtime = &runtime;
@@ -149,8 +115,7 @@ fn child_calls_until_it_is_killed() {
                             std::process::exit(1);
                         }
                     };
-                    let line = format!("ack {thread} {answer}\n");
-                    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                    kill::acknowledge(thread, answer);
                 }
             });
         }
