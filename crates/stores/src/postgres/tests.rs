@@ -20,7 +20,7 @@ use data::store::{
 use data::{ErrorKind, Value};
 use futures_util::future::{join, join_all};
 use servers::postgres::{Postgres, url};
-use servers::proxy::{Cut, Proxy};
+use servers::proxy::Proxy;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -292,7 +292,8 @@ async fn without_reply() -> (Bench, Proxy) {
     let database = server.database();
     let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
     let bench = Bench::at(&url(proxy.port(), &database), database).await;
-    proxy.cut(Cut::After, b"COMMIT\0", 0);
+    // What the server says when it has committed.
+    proxy.cut_reply(b"COMMIT\0");
     (bench, proxy)
 }
 

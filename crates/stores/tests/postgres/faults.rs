@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// The whole statement: BEGIN names a level that begins with the same word.
+/// The whole statement, and what the server answers to it: BEGIN names a level that begins with the
+/// same word.
 const COMMIT: &[u8] = b"COMMIT\0";
 const NOW: i64 = 1_800_000_000_000;
 
@@ -70,16 +71,21 @@ fn backends_that_are_ended_in_the_middle_lose_nothing() {
 
 #[test]
 fn a_commit_that_never_arrived_is_done_once() {
-    around_commit(Cut::Before);
+    around_commit(|proxy| proxy.cut(Cut::Before, COMMIT, 0));
+}
+
+#[test]
+fn a_commit_that_arrived_or_not_is_done_once() {
+    around_commit(|proxy| proxy.cut(Cut::After, COMMIT, 0));
 }
 
 #[test]
 fn a_commit_whose_reply_is_lost_counts_once() {
-    around_commit(Cut::After);
+    around_commit(|proxy| proxy.cut_reply(COMMIT));
 }
 
 /// Additions and inserts, the connection cut at every commit.
-fn around_commit(cut: Cut) {
+fn around_commit(cut: fn(&Proxy)) {
     let server = Postgres::shared();
     let database = server.database();
     let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
@@ -101,7 +107,7 @@ fn around_commit(cut: Cut) {
             let add = Write::Add { key: count, amount: 1, expires: None, window: None };
             let (writes, deadline) = (vec![insert, add], NOW + 20_000);
             let batch = Batch { id, now: NOW, checks, writes, deadline };
-            proxy.cut(cut, COMMIT, 0);
+            cut(&proxy);
             let Outcome::Committed { totals } = store.commit(&batch).await.unwrap() else {
                 panic!("{number} is a conflict");
             };
@@ -121,7 +127,12 @@ fn without_checks_too_a_lost_reply_is_found_out() {
         let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
         let segments = [Value::Text("room".to_string()), Value::Text("row".to_string())];
         let key = schema.collection("notes").unwrap().key.encode(&segments).unwrap();
-        for (number, cut) in [(1, Cut::Before), (2, Cut::After)] {
+        let cuts: [fn(&Proxy); 3] = [
+            |proxy| proxy.cut(Cut::Before, COMMIT, 0),
+            |proxy| proxy.cut(Cut::After, COMMIT, 0),
+            |proxy| proxy.cut_reply(COMMIT),
+        ];
+        for (number, cut) in (1..).zip(cuts) {
             let put = |value: &'static str| {
                 let (key, value) = (key.clone(), value.into());
                 vec![Write::Put { key, value, expires: None, versioned: true, trail: None }]
@@ -133,7 +144,7 @@ fn without_checks_too_a_lost_reply_is_found_out() {
                 writes,
                 deadline: NOW + 20_000,
             };
-            proxy.cut(cut, COMMIT, 0);
+            cut(&proxy);
             let first = batch(number, put("first"));
             assert!(matches!(store.commit(&first).await, Ok(Outcome::Committed { .. })));
             assert_eq!(proxy.cuts(), u64::from(number));
@@ -189,7 +200,7 @@ fn a_server_gone_during_a_commit_leaves_its_fate_open_until_the_deadline() {
             writes: vec![add],
             deadline: NOW + 1_500,
         };
-        proxy.cut(Cut::After, COMMIT, 0);
+        proxy.cut_reply(COMMIT);
         let commit = store.commit(&batch);
         let gone = async {
             while proxy.cuts() == 0 {
