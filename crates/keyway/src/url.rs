@@ -3,10 +3,15 @@
 //! ```text
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
+//! postgres://user:password@host:5432/database?durability=power&connections=16
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
+
+mod postgres;
+
+pub use postgres::PostgresUrl;
 
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
@@ -15,7 +20,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, postgres://HOST/DATABASE, or a directory";
 
 /// The parameter for the engine's cache.
 const CACHE: &str = "cache_mib";
@@ -42,6 +47,8 @@ pub enum StoreUrl {
         /// Mebibytes of its files kept in memory; the engine's choice unless given.
         cache_mib: Option<u32>,
     },
+    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
+    Postgres(PostgresUrl),
 }
 
 impl StoreUrl {
@@ -50,6 +57,7 @@ impl StoreUrl {
         match self {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
+            StoreUrl::Postgres(_) => StoreKind::Postgres,
         }
     }
 }
@@ -69,6 +77,7 @@ impl FromStr for StoreUrl {
         match kind(scheme) {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
+            Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -260,7 +269,11 @@ mod tests {
             ("da:ta", ErrorKind::Argument, "begins with ./"),
             ("files:./tree", ErrorKind::Unsupported, "store: files"),
             ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
-            ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
+            ("postgres:", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres:x", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres://h/d?pool=1", ErrorKind::Argument, "known: durability, connections"),
+            ("postgres://h/d?connections=0", ErrorKind::Argument, "from 1 to 1000"),
+            ("postgresql://h/d?durability=x", ErrorKind::Argument, "`power`, `process`"),
             ("rediss://h", ErrorKind::Unsupported, "store: redis"),
             ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),
             ("cassandra://h", ErrorKind::Unsupported, "store: cassandra"),
@@ -274,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_error_shows_no_password() {
-        for url in ["postgres://ann:secret@host/db", "mysql://ann:secret@host/db"] {
+        for url in ["postgres://ann:secret@host/db?x=1", "mysql://ann:secret@host/db"] {
             let error = url.parse::<StoreUrl>().expect_err(url);
             assert!(!format!("{error} {error:?}").contains("secret"));
         }

@@ -3,6 +3,7 @@
 //! | type | column | because |
 //! |---|---|---|
 //! | `text`, `ulid`, enums | `text COLLATE "C"` | sorts by bytes whatever the database's locale |
+//! | U+0000 in a text | U+0001 U+0001, and U+0001 is U+0001 U+0002 | PostgreSQL has none; this sorts |
 //! | `u64` | `numeric(20,0)` | there is no unsigned integer |
 //! | `timeuuid` | `uuid` in the UUIDv6 order of its fields | `uuid` sorts by bytes |
 //! | `timestamp` | `timestamptz(3)` | milliseconds, exactly |
@@ -11,8 +12,9 @@
 //!
 //! `jsonb` would lose the order of keys, repeated keys and the forms of numbers.
 //! A key whose segments after the bar go in both directions has an index declared so; one that is
-//! all descending is scanned backwards. PostgreSQL has no text with a zero byte and no instant
-//! before 4713 BC: a driver refuses both. Nothing here connects to anything.
+//! all descending is scanned backwards. The end of a row that never ends is `infinity`. PostgreSQL
+//! has no instant before 4713 BC or after 294276: a driver refuses those. Nothing here connects to
+//! anything.
 
 use super::remarks::{column_lines, comment_lines, quoted_text};
 use super::sql::{self, Sql};

@@ -72,7 +72,8 @@ pub(super) async fn ensure(
     let name = Dialect::Postgres.name(&layout.schema);
     pool.settle(format!("{settings}; SET search_path TO {name}"));
     let tables = Tables::new(&layout, Arc::new(schema))?;
-    Ok(Ready { pool: pool.clone(), tables, seed, take: Arc::from(super::lock::TAKE) })
+    let helper = Dialect::Postgres.name(helper(&layout));
+    Ok(Ready { pool: pool.clone(), tables, seed, take: Arc::from(super::lock::TAKE), helper })
 }
 
 /// A keyspace whose tables are being made.
@@ -184,8 +185,7 @@ impl Making<'_> {
     }
 
     fn helper(&self) -> &str {
-        let catalogue = |table: &&PostgresTable| table.table.purpose == Purpose::Catalogue;
-        self.layout.tables.iter().find(catalogue).map_or("keyway", |table| &table.table.name)
+        helper(self.layout)
     }
 
     async fn stored(&self, found: &HashMap<String, Found>) -> Result<Option<Stored>> {
@@ -195,10 +195,10 @@ impl Making<'_> {
             return Ok(None);
         }
         let select = format!(
-            "SELECT name, format, catalogue::text, tables::text FROM {}",
+            "SELECT name, format, catalogue::text, tables::text FROM {} WHERE name <> $1",
             self.name(self.helper())
         );
-        let rows = self.rows(&select, &[]).await?;
+        let rows = self.rows(&select, &[&SHARED_KEY]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let name: String = row.try_get(0).map_err(failed)?;
         let format: i64 = row.try_get(1).map_err(failed)?;
@@ -264,6 +264,38 @@ impl Making<'_> {
         self.rows(&put, &[&self.keyspace.name.value, &FORMAT, &catalogue, &tables]).await?;
         Ok(())
     }
+}
+
+/// The name of the helper table.
+fn helper(layout: &PostgresLayout) -> &str {
+    let catalogue = |table: &&PostgresTable| table.table.purpose == Purpose::Catalogue;
+    layout.tables.iter().find(catalogue).map_or("keyway", |table| &table.table.name)
+}
+
+/// The row of the helper table that holds the key all programs share; no keyspace has this name.
+const SHARED_KEY: &str = "cursor key";
+
+/// The key that all programs share; `fresh` if there is none yet.
+pub(super) async fn shared_key(ready: &Ready, fresh: [u8; 32]) -> Result<[u8; 32]> {
+    let lease = ready.pool.lease(Instant::now() + ENSURE_WITHIN).await?;
+    let select = format!("SELECT catalogue::text FROM {} WHERE name = $1", ready.helper);
+    let insert = format!(
+        "INSERT INTO {} (name, format, catalogue, tables, at) \
+         VALUES ($1, $2, $3::text::json, '{{}}', now()) ON CONFLICT (name) DO NOTHING",
+        ready.helper
+    );
+    let wrong = || Error::new(ErrorKind::Corrupt, "the key of cursors is damaged");
+    let client = lease.client()?;
+    let mut rows = client.query(&select, &[&SHARED_KEY]).await.map_err(failed)?;
+    if rows.is_empty() {
+        let text = serde_json::to_string(&fresh).map_err(|error| wrong().caused_by(error))?;
+        client.query(&insert, &[&SHARED_KEY, &FORMAT, &text]).await.map_err(failed)?;
+        rows = client.query(&select, &[&SHARED_KEY]).await.map_err(failed)?;
+    }
+    let row = rows.first().ok_or_else(wrong)?;
+    let text: String = row.try_get(0).map_err(failed)?;
+    lease.give_back();
+    serde_json::from_str(&text).map_err(|error| wrong().caused_by(error))
 }
 
 /// The number of a table's space.

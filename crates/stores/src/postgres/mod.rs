@@ -77,6 +77,8 @@ struct Ready {
     seed: u64,
     /// The statement that takes locks.
     take: Arc<str>,
+    /// The helper table, as it is written in statements.
+    helper: String,
 }
 
 impl PostgresStore {
@@ -95,6 +97,14 @@ impl PostgresStore {
             runtime,
             ready: RwLock::new(None),
         })
+    }
+
+    /// A key that all programs on this keyspace share: `fresh` if there is none yet. It is in the
+    /// helper table `keyway`, for whoever may read that.
+    pub async fn shared_key(&self, keyspace: &Arc<Keyspace>, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        self.ensure(keyspace).await?;
+        let ready = self.ready()?;
+        self.within(catalogue::shared_key(&ready, fresh)).await
     }
 
     fn ready(&self) -> Result<Arc<Ready>> {
