@@ -5,10 +5,15 @@
 //! ./data            a path alone       engine:/opt/my%20app
 //! files:./tree
 //! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
+//! postgres://user:password@host:5432/database?durability=power&connections=16
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
+
+mod postgres;
+
+pub use postgres::PostgresUrl;
 
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
@@ -17,7 +22,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
+                       postgres://HOST/DATABASE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -66,6 +72,8 @@ pub enum StoreUrl {
         /// What an acknowledged commit survives.
         durability: Durability,
     },
+    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
+    Postgres(PostgresUrl),
 }
 
 impl StoreUrl {
@@ -76,6 +84,7 @@ impl StoreUrl {
             StoreUrl::Engine { .. } => StoreKind::Engine,
             StoreUrl::Files { .. } => StoreKind::Files,
             StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
+            StoreUrl::Postgres(_) => StoreKind::Postgres,
         }
     }
 }
@@ -97,6 +106,7 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Engine) => engine(path, query),
             Some(StoreKind::Files) => files(path, query),
             Some(StoreKind::Sqlite) => sqlite(path, query),
+            Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -350,7 +360,11 @@ mod tests {
             ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
             ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),
             ("sqlite:x.db?durability=full", ErrorKind::Argument, "`power`, `process` or `none`"),
-            ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
+            ("postgres:", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres:x", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres://h/d?pool=1", ErrorKind::Argument, "known: durability, connections"),
+            ("postgres://h/d?connections=0", ErrorKind::Argument, "from 1 to 1000"),
+            ("postgresql://h/d?durability=x", ErrorKind::Argument, "`power`, `process`"),
             ("rediss://h", ErrorKind::Unsupported, "store: redis"),
             ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),
             ("cassandra://h", ErrorKind::Unsupported, "store: cassandra"),
@@ -364,7 +378,7 @@ mod tests {
 
     #[test]
     fn an_error_shows_no_password() {
-        for url in ["postgres://ann:secret@host/db", "mysql://ann:secret@host/db"] {
+        for url in ["postgres://ann:secret@host/db?x=1", "mysql://ann:secret@host/db"] {
             let error = url.parse::<StoreUrl>().expect_err(url);
             assert!(!format!("{error} {error:?}").contains("secret"));
         }

@@ -1,19 +1,24 @@
 //! From a URL to a store: the one place that knows both.
 
-use crate::url::StoreUrl;
+use crate::url::{PostgresUrl, StoreUrl};
+use data::clock::Random;
 use data::memory::MemoryStore;
+use data::request::CursorKey;
 use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
+use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
+use stores::postgres::{self, PostgresStore};
 use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
+        StoreUrl::Postgres(url) => Ok(Arc::new(open_postgres(url)?)),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::Engine { directory, durability, cache_mib } => {
             let mut options =
@@ -57,6 +62,29 @@ async fn open_files(
 #[cfg(not(unix))]
 async fn open_files(_: PathBuf, _: Durability, _: Option<u32>, _: bool) -> Result<Arc<dyn Store>> {
     Err(Error::new(ErrorKind::Unsupported, "a tree of files can be opened on Unix only"))
+}
+
+fn open_postgres(url: &PostgresUrl) -> Result<PostgresStore> {
+    let mut options =
+        postgres::Options { durability: url.durability, ..postgres::Options::default() };
+    if let Some(connections) = url.connections {
+        options.connections = connections;
+    }
+    PostgresStore::open(url.driver_url(), &options)
+}
+
+/// The key of cursors that all programs on a database share; the first makes it.
+pub async fn postgres_cursor_key(
+    url: &PostgresUrl,
+    keyspace: &Arc<Keyspace>,
+    random: &dyn Random,
+) -> Result<CursorKey> {
+    let mut fresh = [0; 32];
+    random.fill(&mut fresh);
+    let store = open_postgres(url)?;
+    let key = store.shared_key(keyspace, fresh).await;
+    store.close().await?;
+    key.map(CursorKey::new)
 }
 
 /// Does what may take a while, such as reading a journal, where it holds up no other task.

@@ -1,9 +1,10 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀─┬─ engine/   a folder on this machine, no server: the default store
-//!               ├─ files/    a tree of files that people can read and edit
-//!               └─ sqlite/   one database file, in tables that sqlite3 reads
+//! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
+//!               ├─ files/      a tree of files that people can read and edit
+//!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
+//!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -20,6 +21,8 @@ pub mod files;
 #[cfg(any(feature = "engine", feature = "files"))]
 mod lock;
 pub mod native;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
