@@ -158,7 +158,7 @@ impl Builder {
                 options.cursor_key =
                     wiring::postgres_cursor_key(url, &keyspace, options.random.as_ref()).await?;
             }
-            (None, StoreUrl::Memory) => {}
+            (None, StoreUrl::Memory | StoreUrl::Sqlite { .. }) => {}
         }
         let in_environment = || std::env::var_os(CHECK_BOUNDS).is_some_and(|value| value == "1");
         options.check_bounds = self.check_bounds.unwrap_or_else(in_environment);
