@@ -2,9 +2,12 @@
 //!
 //! ```text
 //! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//!             ◀── redis/    one Redis server: Hashes, Sets and sorted sets, one script a commit
 //! ```
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(feature = "redis")]
+pub mod redis;

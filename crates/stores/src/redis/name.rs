@@ -90,10 +90,7 @@ impl Template {
     }
 
     /// The template of a key's text.
-    pub(super) fn of_key(
-        key: &Key,
-        position: &dyn Fn(&str) -> Option<usize>,
-    ) -> Result<Template> {
+    pub(super) fn of_key(key: &Key, position: &dyn Fn(&str) -> Option<usize>) -> Result<Template> {
         Template::new(&key.parts, 0..0, position)
     }
 
@@ -166,8 +163,7 @@ impl Template {
                 NamePart::Literal(literal) => text.push_str(literal),
                 NamePart::Slice => text.push_str(slice.unwrap_or_default()),
                 NamePart::Segment(position, _) => {
-                    let missing =
-                        || Error::new(ErrorKind::Internal, "a name has too few values");
+                    let missing = || Error::new(ErrorKind::Internal, "a name has too few values");
                     push(separator, values.get(*position).ok_or_else(missing)?, text)?;
                 }
             }
@@ -231,13 +227,7 @@ impl Template {
 
     /// A pattern of `SCAN` that every name of this template matches.
     pub(super) fn glob(&self, naming: &Naming) -> Vec<u8> {
-        let mut glob = Vec::new();
-        for byte in naming.prefix.bytes() {
-            if matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'^' | b'-') {
-                glob.push(b'\\');
-            }
-            glob.push(byte);
-        }
+        let mut glob = escaped_glob(&naming.prefix);
         let separator = naming.separator.character() as u8;
         for (number, part) in self.parts.iter().enumerate() {
             let is_path = matches!(part, NamePart::Segment(_, KeyType::Path));
@@ -257,6 +247,18 @@ impl Template {
         }
         glob
     }
+}
+
+/// A pattern of `SCAN` that matches this text and nothing else.
+pub(super) fn escaped_glob(text: &str) -> Vec<u8> {
+    let mut glob = Vec::with_capacity(text.len());
+    for byte in text.bytes() {
+        if matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\' | b'^' | b'-') {
+            glob.push(b'\\');
+        }
+        glob.push(byte);
+    }
+    glob
 }
 
 /// The slice has a type that no segment of a key has.
