@@ -139,12 +139,13 @@ for _ = 1, tonumber(take()) do
       if drops < 0 then drops = nil end
       if drops and drops <= now then text = false end
     end
-    sum = { own = own, field = field, form = form, high = 0, low = 0, ends = ends }
+    sum = { own = own, field = field, form = form, high = 0, low = 0, ends = ends, seen = '' }
     sum.beside, sum.member = beside, member
     if text then
       local high, low = parts(text)
       if not high or is_outside(high, low) then return { 'number', number, text } end
       sum.high, sum.low, sum.ends = high, low, drops and string.format('%.0f', drops) or ''
+      sum.seen = sum.ends
     end
     sums[name] = sum
     changed[#changed + 1] = sum
@@ -156,11 +157,11 @@ for _ = 1, tonumber(take()) do
   if limit ~= '' then
     local limit_high, limit_low = parts(limit)
     if high > limit_high or (high == limit_high and low > limit_low) then
-      return { 'full', write, found, sum.ends }
+      return { 'full', write, found, sum.seen }
     end
   end
-  if is_outside(high, low) then return { 'overflow', write, found, sum.ends } end
-  sum.high, sum.low = high, low
+  if is_outside(high, low) then return { 'overflow', write, found, sum.seen } end
+  sum.high, sum.low, sum.seen = high, low, sum.ends
   totals[#totals + 1] = text_of(high, low) .. '@' .. sum.ends
 end
 -- [/numbers]

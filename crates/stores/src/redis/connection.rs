@@ -44,7 +44,10 @@ impl Connection {
     pub(super) async fn ask(&self, command: &Cmd, within: Duration) -> RedisResult<Value> {
         let (mut open, number) = self.open().await?;
         let answer = timeout(within, open.send_packed_command(command)).await;
-        self.judged(number, answer.unwrap_or_else(|_| Err(late())))
+        match self.judged(number, answer.unwrap_or_else(|_| Err(late())))? {
+            Value::ServerError(error) => Err(RedisError::from(error)),
+            answer => Ok(answer),
+        }
     }
 
     /// Several commands in one message; all of them at one instant if the pipeline says so. An
@@ -67,6 +70,7 @@ impl Connection {
         }
         match answers.pop() {
             Some(Value::Array(answers)) => Ok(answers),
+            Some(Value::ServerError(error)) => Err(RedisError::from(error)),
             _ => Err(RedisError::from((redis::ErrorKind::UnexpectedReturnType, "no transaction"))),
         }
     }

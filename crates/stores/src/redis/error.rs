@@ -102,6 +102,8 @@ pub(super) fn damaged(what: &'static str) -> Error {
 
 /// An answer of another shape than the question has.
 #[cold]
+#[track_caller]
 pub(super) fn unexpected() -> Error {
     Error::new(ErrorKind::Internal, "the Redis server answered something else than was asked")
+        .with("line", std::panic::Location::caller())
 }

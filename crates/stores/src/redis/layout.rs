@@ -213,7 +213,9 @@ impl Make<'_> {
         };
         let ends = match own.expires {
             None => Ends::Never,
-            Some(when) if extra.contains(&EXPIRY) => Ends::Field(grace(when)),
+            Some(when) if own.role == Role::Record && extra.contains(&EXPIRY) => {
+                Ends::Field(grace(when))
+            }
             Some(when) => Ends::Native(grace(when)),
         };
         Ok(Place {

@@ -120,21 +120,18 @@ pub(super) struct Group<'k> {
 }
 
 impl<'k> Group<'k> {
-    /// The one group in which a range lies.
-    pub(super) fn of(range: &'k Range, segments: &[Segment], group: usize) -> Result<Group<'k>> {
-        let wide =
-            || Error::new(ErrorKind::Unsupported, "on Redis a scan stays inside one group of rows");
+    /// The one group in which a range lies, if it lies in one.
+    pub(super) fn of(range: &'k Range, segments: &[Segment], group: usize) -> Option<Group<'k>> {
         let start = range.start.as_ref();
-        let mut reader = KeyReader::new(start).map_err(|_| wide())?;
+        let mut reader = KeyReader::new(start).ok()?;
         let mut values = Vec::with_capacity(segments.len());
         for segment in segments.iter().take(group) {
-            values.push(reader.value(*segment).map_err(|_| wide())?);
+            values.push(reader.value(*segment).ok()?);
         }
-        let front = start.get(..reader.offset()).ok_or_else(wide)?;
+        let front = start.get(..reader.offset())?;
         // Whatever begins a segment sorts before this byte.
         let after_group = [front, &[0xff]].concat();
-        let is_inside = range.end.as_ref() <= after_group.as_slice();
-        is_inside.then_some(Group { front, values }).ok_or_else(wide)
+        (range.end.as_ref() <= after_group.as_slice()).then_some(Group { front, values })
     }
 }
 

@@ -13,7 +13,10 @@ use super::{Options, Within};
 use data::clock::Milliseconds;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
-use redis::{Client, Cmd, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, Value};
+use redis::io::tcp::TcpSettings;
+use redis::{
+    Client, Cmd, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo, Value,
+};
 use std::time::Duration;
 
 /// The first version that has all we use.
@@ -35,7 +38,10 @@ pub(super) fn client(options: &Options) -> Result<Client> {
     let refused = |error| {
         Error::new(ErrorKind::Argument, "the Redis server cannot be addressed so").caused_by(error)
     };
-    let mut settings = RedisConnectionInfo::default().set_db(options.database);
+    // Answers have the shapes of the second protocol, which every version speaks.
+    let mut settings = RedisConnectionInfo::default()
+        .set_db(options.database)
+        .set_protocol(ProtocolVersion::RESP2);
     if let Some(user) = &options.user {
         settings = settings.set_username(user);
     }
@@ -44,6 +50,8 @@ pub(super) fn client(options: &Options) -> Result<Client> {
     }
     let address = ConnectionAddr::Tcp(options.host.clone(), options.port);
     let info = address.into_connection_info().map_err(refused)?.set_redis_settings(settings);
+    // Small requests go at once: they wait for nothing to be sent with them.
+    let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
     Client::open(info).map_err(refused)
 }
 

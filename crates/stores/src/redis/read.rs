@@ -242,7 +242,7 @@ impl Place {
             },
             _ => true,
         };
-        Ok(self.answer_more(layout, row, answers)?.filter(|_| is_there))
+        self.read(layout, row, answers, is_there)
     }
 
     /// The row of a list, or any other, by what was asked besides.
@@ -251,6 +251,17 @@ impl Place {
         layout: &Layout,
         row: &Parts<'_>,
         answers: &mut Answers,
+    ) -> Result<Option<Row>> {
+        self.read(layout, row, answers, true)
+    }
+
+    /// Takes the answers about a row; `is_there` is whether a list names it.
+    fn read(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        answers: &mut Answers,
+        is_there: bool,
     ) -> Result<Option<Row>> {
         let mut of_row = None;
         let mut ends = None;
@@ -270,7 +281,15 @@ impl Place {
                     false => Some(fields.read(&found).map_err(named)?),
                 }
             }
-            What::Entry(kept) => Some(kept.read(&answers.fields()?)?),
+            What::Entry(kept) => {
+                let found = answers.fields()?;
+                match (is_there, kept.read(&found)) {
+                    (false, _) => None,
+                    // Redis has dropped what it kept after its row ended.
+                    (true, Err(_)) if found.is_empty() => None,
+                    (true, content) => Some(content?),
+                }
+            }
             What::Claim(owner) => match &owner.kept {
                 Some(_) => owner.of_fields(layout, &answers.fields()?)?,
                 None => answers.bytes()?.map(|text| owner.of_text(layout, &text)).transpose()?,
@@ -280,7 +299,7 @@ impl Place {
                 let found = answers.bytes()?.map(|text| count(&text)).transpose();
                 found.map_err(|error| self.named(layout, row, error))?
             }
-            What::Member => Some(Bytes::new()),
+            What::Member => is_there.then(Bytes::new),
         };
         if self.versions.is_some() {
             of_row = answers.bytes()?.map(|text| version(&text)).transpose()?;

@@ -8,7 +8,7 @@
 //!
 //! The list is read twice so that a page is what the group held at one instant: a row that was
 //! moved meanwhile would otherwise be missing under both its keys. Lists that say all about their
-//! rows are read once. `SCAN` has no order and is never used here.
+//! rows are read once.
 
 use super::RedisStore;
 use super::error::unexpected;
@@ -75,12 +75,19 @@ impl RedisStore {
             return Ok(page.ended(End::Range));
         }
         let place = layout.place(Key::new(scan.range.start.clone()).space())?;
-        let group = Group::of(&scan.range, &place.shape.segments, place.shape.group)?;
+        let shape = &place.shape;
+        let Some(group) = Group::of(&scan.range, &shape.segments, shape.group) else {
+            return self.wide(layout, place, page).await;
+        };
         let Some(list) = &place.list else {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "no pattern lists these rows, so Redis keeps no list of them",
-            ));
+            // A group of one row needs no list; rows that no pattern lists have none.
+            if shape.group < shape.segments.len() {
+                return self.wide(layout, place, page).await;
+            }
+            let key = Key::new(Bytes::copy_from_slice(group.front));
+            let found = self.rows(layout, std::slice::from_ref(&key)).await?;
+            let end = found.into_iter().flatten().find_map(|row| page.push(key.clone(), row));
+            return Ok(page.ended(end.unwrap_or(End::Range)));
         };
         let of = Scanned { layout, place, list, group, reverse: scan.reverse };
         match (list.kind, &list.slices) {
@@ -196,6 +203,22 @@ impl RedisStore {
             keys = again;
         }
         Err(Error::new(ErrorKind::Busy, "a group changes faster than it can be read"))
+    }
+
+    /// A range over several groups, or rows without a list: the whole database is looked through
+    /// for each page. No pattern needs it.
+    async fn wide(&self, layout: &Layout, place: &Place, mut page: Filling<'_>) -> Result<Page> {
+        loop {
+            let range = rest_of(&page);
+            let most = page.lacks().min(place.rows_at_once());
+            let keys = self.first_keys((layout, place), &range, page.scan.reverse, most).await?;
+            let is_last = keys.len() < most;
+            let rows = self.rows(layout, &keys).await?;
+            let rows = keys.into_iter().map(|key| key.bytes().to_vec()).zip(rows).collect();
+            if let Some(end) = fill(&mut page, rows).or(is_last.then_some(End::Range)) {
+                return Ok(page.ended(end));
+            }
+        }
     }
 
     /// A Set, or a Hash of counters: read whole, sorted and cut.

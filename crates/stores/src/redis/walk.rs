@@ -17,10 +17,10 @@ use super::read::Questions;
 use super::scan::ranged;
 use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan};
+use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
 use keyspace::key::{Value, encode};
 use redis::{Cmd, Value as Answer};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 /// Walks that are remembered.
@@ -71,9 +71,15 @@ impl RedisStore {
         let begun = || Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
         let mut walking = self.walks.take(last).unwrap_or_else(begun);
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        while rows.len() < scan.rows && bytes < PAGE_BYTES_MAX {
+        let mut end = End::Rows;
+        while rows.len() < scan.rows {
+            if bytes >= PAGE_BYTES_MAX {
+                end = End::Bytes;
+                break;
+            }
             if walking.keys.is_empty() && !self.find_keys(layout, place, &mut walking).await? {
-                return Ok(Page { rows, end: End::Range });
+                end = End::Range;
+                break;
             }
             let most = (scan.rows - rows.len()).min(place.rows_at_once());
             let keys: Vec<Key> = walking.keys.drain(..most.min(walking.keys.len())).collect();
@@ -85,11 +91,36 @@ impl RedisStore {
                 rows.push(Keyed { key, row });
             }
         }
-        let end = if rows.len() >= scan.rows { End::Rows } else { End::Bytes };
+        // One that has come to its end is remembered too: whoever asks on is answered nothing.
         if let Some(last) = rows.last() {
             self.walks.keep(last.key.bytes().to_vec(), walking);
         }
         Ok(Page { rows, end })
+    }
+
+    /// The first keys of a range, or the last, among all there are; in their order.
+    pub(super) async fn first_keys(
+        &self,
+        (layout, place): (&Layout, &Place),
+        range: &Range,
+        reverse: bool,
+        most: usize,
+    ) -> Result<Vec<Key>> {
+        let mut walking = Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
+        let mut first: BTreeSet<Key> = BTreeSet::new();
+        while self.find_keys(layout, place, &mut walking).await? {
+            for key in walking.keys.drain(..).filter(|key| range.contains(key.as_ref())) {
+                first.insert(key);
+                if first.len() > most {
+                    if reverse {
+                        first.pop_first()
+                    } else {
+                        first.pop_last()
+                    };
+                }
+            }
+        }
+        Ok(if reverse { first.into_iter().rev().collect() } else { first.into_iter().collect() })
     }
 
     /// Finds more keys; false if there are none left.

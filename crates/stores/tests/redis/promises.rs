@@ -1,6 +1,6 @@
 //! The Redis store keeps every promise of the suite.
 
-use crate::support::{empty_store, in_runtime, options, store};
+use crate::support::{ahead, empty_store, in_runtime, options, store};
 use data::store::Store;
 use data::suite;
 use data::suite::random::{self, Effort};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn it_keeps_its_promises() {
     let server = RedisServer::start(&[]);
     let report = in_runtime(async {
-        let store: Arc<dyn Store> = store(&server).await;
+        let store: Arc<dyn Store> = ahead(store(&server).await);
         let make = || {
             let store = store.clone();
             Box::pin(async { store }) as _
