@@ -54,12 +54,13 @@ use contender::Entrant;
 use settings::Settings;
 
 /// Us first, then the same engine by hand, then the peers.
-const ENTRANTS: [Entrant; 5] = [
-    Entrant { name: "Keyway", open: typed::open },
-    Entrant { name: "engine by hand", open: hand_written::open },
-    Entrant { name: "SQLite", open: sqlite::open },
-    Entrant { name: "native_db", open: native::open },
-    Entrant { name: "Toasty on SQLite", open: toasty_on_sqlite::open },
+const ENTRANTS: [Entrant; 6] = [
+    Entrant { name: "Keyway", open: typed::open, is_peer: false },
+    Entrant { name: "engine by hand", open: hand_written::open, is_peer: false },
+    Entrant { name: "bare engine", open: hand_written::open_bare, is_peer: false },
+    Entrant { name: "SQLite", open: sqlite::open, is_peer: true },
+    Entrant { name: "native_db", open: native::open, is_peer: true },
+    Entrant { name: "Toasty on SQLite", open: toasty_on_sqlite::open, is_peer: true },
 ];
 
 fn main() {

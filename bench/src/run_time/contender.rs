@@ -36,4 +36,6 @@ pub struct Entrant {
     pub name: &'static str,
     /// Opens it.
     pub open: fn(&Path, Sync) -> Arc<dyn Contender>,
+    /// Whether it is another library that does the same job.
+    pub is_peer: bool,
 }

@@ -1,24 +1,36 @@
-//! The same engine driven by hand, as an expert would: the same rows and index entries, one table,
-//! tuned as Keyway tunes it, keys built without a detour, values packed by hand.
+//! The same engine driven by hand, as an expert would: the same rows and index entries, tuned as
+//! Keyway tunes it, keys built without a detour, values packed by hand.
 //!
-//! It keeps no versions, checks nothing and cannot tell a repeated commit: it is the least that
-//! writes the same rows.
+//! Twice: once with the same promises (an insert refuses a key that is taken, a row has a version,
+//! a call that is repeated does nothing), and once bare, with none of them: the least that writes
+//! rows and entries.
 
 use super::contender::{Contender, Sync};
 use super::nearest::nearest;
 use super::notes::Note;
+use data::clock::SystemRandom;
+use data::store::CommitId;
 use data::{Value, geo};
 use fjall::config::{PartitioningPolicy, PinningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use keyspace::plan::Grid;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub struct HandWritten {
     database: Database,
     rows: Keyspace,
+    /// The calls that were made, and the lock under which they are judged; nothing if it is bare.
+    calls: Option<Calls>,
     sync: Sync,
     group: Group,
+}
+
+struct Calls {
+    table: Keyspace,
+    judging: Mutex<()>,
+    random: SystemRandom,
 }
 
 /// Commits that wait for one sync together: the first to come syncs for all.
@@ -40,7 +52,17 @@ const TAG: u8 = 2;
 const PLACE: u8 = 3;
 const LEVEL: u32 = 10;
 
+/// With the same promises.
 pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
+    Arc::new(HandWritten::open(path, sync, true))
+}
+
+/// With none of them.
+pub fn open_bare(path: &Path, sync: Sync) -> Arc<dyn Contender> {
+    Arc::new(HandWritten::open(path, sync, false))
+}
+
+fn open_database(path: &Path) -> (Database, impl Fn(&str) -> Keyspace) {
     let database = Database::builder(path)
         .cache_size(256 << 20)
         .max_journaling_size(128 << 20)
@@ -57,8 +79,8 @@ pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
             .index_block_partitioning_policy(PartitioningPolicy::all(false))
             .filter_block_partitioning_policy(PartitioningPolicy::all(false))
     };
-    let rows = database.keyspace("rows", options).unwrap();
-    Arc::new(HandWritten { database, rows, sync, group: Group::default() })
+    let tables = database.clone();
+    (database, move |name| tables.keyspace(name, options).unwrap())
 }
 
 fn note_key(author: u64, note_id: u128) -> [u8; 25] {
@@ -84,8 +106,12 @@ fn place_front(cell: u64) -> Vec<u8> {
     key
 }
 
-fn pack(note: &Note) -> Vec<u8> {
-    let mut value = Vec::with_capacity(22 + note.title.len() + note.words.len() + note.tag.len());
+/// The version of a row, of which there is none where it is bare.
+type Version = [u8; 16];
+
+fn pack(note: &Note, version: Option<&Version>) -> Vec<u8> {
+    let mut value = Vec::with_capacity(40 + note.title.len() + note.words.len() + note.tag.len());
+    value.extend_from_slice(version.map_or(&[], |version| version.as_slice()));
     value.extend_from_slice(&note.lat.to_le_bytes());
     value.extend_from_slice(&note.lon.to_le_bytes());
     for text in [&note.title, &note.words, &note.tag] {
@@ -138,17 +164,41 @@ fn end_of(front: &[u8]) -> Vec<u8> {
 }
 
 impl HandWritten {
+    fn open(path: &Path, sync: Sync, keeps_promises: bool) -> HandWritten {
+        let (database, table) = open_database(path);
+        let rows = table("rows");
+        let calls = keeps_promises.then(|| Calls {
+            table: table("calls"),
+            judging: Mutex::default(),
+            random: SystemRandom::start().unwrap(),
+        });
+        HandWritten { database, rows, calls, sync, group: Group::default() }
+    }
+
     fn write(&self, notes: &[Note]) {
         let mut batch = self.database.batch();
+        let mut version = None;
+        let mut judging = None;
+        if let Some(calls) = &self.calls {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
+            let id = *CommitId::new(now, &calls.random).as_bytes();
+            judging = Some(calls.judging.lock().unwrap());
+            assert!(calls.table.get(id).unwrap().is_none(), "the call was made before");
+            batch.insert(&calls.table, id, []);
+            version = Some(id);
+        }
         for note in notes {
             let key = note_key(note.author, note.note_id);
+            if judging.is_some() {
+                assert!(self.rows.get(key).unwrap().is_none(), "the key is taken");
+            }
             let mut tag = tag_front(&note.tag);
             tag.extend_from_slice(&key[9..]);
             tag.extend_from_slice(&key[1..9]);
             let mut place = place_front(geo::cell(note.lat, note.lon, LEVEL).unwrap());
             place.extend_from_slice(&note.note_id.to_be_bytes());
             place.extend_from_slice(&key[1..9]);
-            batch.insert(&self.rows, key, pack(note));
+            batch.insert(&self.rows, key, pack(note, version.as_ref()));
             batch.insert(&self.rows, tag, []);
             batch.insert(&self.rows, place, pack_point(note.lat, note.lon));
         }
@@ -156,6 +206,7 @@ impl HandWritten {
             Sync::Process => batch.durability(Some(PersistMode::Buffer)).commit().unwrap(),
             Sync::Power => {
                 batch.commit().unwrap();
+                drop(judging);
                 self.wait_for_disk();
             }
         }
@@ -181,10 +232,15 @@ impl HandWritten {
         }
     }
 
+    /// A row without its version.
+    fn content<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        if self.calls.is_some() { &value[size_of::<Version>()..] } else { value }
+    }
+
     fn fetch(&self, snapshot: &fjall::Snapshot, keys: impl Iterator<Item = [u8; 25]>) -> Vec<Note> {
         keys.filter_map(|key| {
             let value = snapshot.get(&self.rows, key).unwrap()?;
-            Some(unpack(&key, &value))
+            Some(unpack(&key, self.content(&value)))
         })
         .collect()
     }
@@ -201,7 +257,7 @@ impl Contender for HandWritten {
 
     fn get(&self, author: u64, note_id: u128) -> Option<Note> {
         let key = note_key(author, note_id);
-        self.rows.get(key).unwrap().map(|value| unpack(&key, &value))
+        self.rows.get(key).unwrap().map(|value| unpack(&key, self.content(&value)))
     }
 
     fn page(&self, author: u64, rows: usize) -> Vec<Note> {
@@ -213,7 +269,7 @@ impl Contender for HandWritten {
             .take(rows)
             .map(|item| {
                 let (key, value) = item.into_inner().unwrap();
-                unpack(&key, &value)
+                unpack(&key, self.content(&value))
             })
             .collect()
     }

@@ -112,6 +112,17 @@ pub fn split_claim(content: &Bytes) -> Result<(Key, Bytes)> {
     Ok((Key::new(content.slice(OWNER_LENGTH_BYTES..end)), content.slice(end..)))
 }
 
+/// The content of a claim: whose it is, and what the index keeps.
+pub fn claim(owner: &Key, kept: &[u8]) -> Result<Bytes> {
+    let length = u16::try_from(owner.bytes().len())
+        .map_err(|_| Error::new(ErrorKind::TooLarge, "a key is too long for a claim"))?;
+    let mut claim = BytesMut::with_capacity(OWNER_LENGTH_BYTES + owner.bytes().len() + kept.len());
+    claim.put_u16(length);
+    claim.extend_from_slice(owner.as_ref());
+    claim.extend_from_slice(kept);
+    Ok(claim.freeze())
+}
+
 /// What an entry or claim keeps: a record of the fields in `keep`.
 pub fn kept(index: &IndexSchema, row: &Row) -> Result<Bytes> {
     match index.model.unique {
@@ -191,14 +202,7 @@ fn content(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Bytes> {
     if !index.model.unique {
         return Ok(kept);
     }
-    let owner = record.collection.key.encode(record.segments)?;
-    let length = u16::try_from(owner.bytes().len())
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "a key is too long for a claim"))?;
-    let mut claim = BytesMut::with_capacity(OWNER_LENGTH_BYTES + owner.bytes().len() + kept.len());
-    claim.put_u16(length);
-    claim.extend_from_slice(owner.as_ref());
-    claim.extend_from_slice(&kept);
-    Ok(claim.freeze())
+    claim(&record.collection.key.encode(record.segments)?, &kept)
 }
 
 fn member(found: Option<&Value>) -> Result<&Value> {

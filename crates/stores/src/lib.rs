@@ -1,13 +1,25 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀── engine/   a folder on this machine, no server: the default store
-//!             ◀── redis/    one Redis server: Hashes, Sets and sorted sets, one script a commit
+//! data::Store ◀─┬─ engine/   a folder on this machine, no server: the default store
+//!               ├─ files/    a tree of files that people can read and edit
+//!               ├─ redis/    one server: Hashes, Sets and sorted sets, one script a commit
+//!               └─ sqlite/   one database file, in tables that sqlite3 reads
 //! ```
+//!
+//! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(all(feature = "files", unix))]
+pub mod files;
+#[cfg(any(feature = "engine", feature = "files"))]
+mod lock;
+pub mod native;
 #[cfg(feature = "redis")]
 pub mod redis;
+pub mod sql;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

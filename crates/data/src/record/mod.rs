@@ -32,13 +32,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::catalogue::BODY_NUMBER;
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
-use keyspace::model::limits::VALUE_BYTES_MAX;
 use payload::Payload;
-use table::{Stored, Table};
+use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,11 +86,11 @@ impl RecordShape {
         nulls.sort_unstable();
         let bytes: usize = payloads.iter().map(|(_, payload)| payload.as_ref().len()).sum();
         let size = table::size(payloads.len(), nulls.len(), bytes) + bytes;
-        if size as u64 > VALUE_BYTES_MAX {
-            return Err(Error::new(ErrorKind::TooLarge, "a record is larger than a value may be")
-                .with("bytes", size)
-                .with("bytes_max", VALUE_BYTES_MAX));
-        }
+        // The number of a body is the last there is.
+        let body = payloads.last().filter(|(number, _)| *number == BODY_NUMBER);
+        let body = body.map_or(0, |(_, payload)| payload.as_ref().len());
+        check_value("a body is too large", body)?;
+        check_value("a record is too large", size - body)?;
         let mut record = Vec::with_capacity(size);
         let lengths = payloads.iter().map(|(number, payload)| (*number, payload.as_ref().len()));
         table::write(lengths, &nulls, bytes, &mut record);
@@ -116,12 +117,18 @@ impl RecordShape {
 
     /// Adds all fields, by slot.
     pub fn decode_into(&self, record: &Bytes, values: &mut Vec<Value>) -> Result<()> {
-        let table = Table::open(record)?;
-        table.check()?;
-        for (slot, field) in self.fields.iter().enumerate() {
-            values.push(field.read(record, &table, slot)?);
+        let mut reader = self.reader(record)?;
+        reader.table.check()?;
+        for _ in 0..self.fields.len() {
+            values.push(reader.next_value()?);
         }
         Ok(())
+    }
+
+    /// A reader of all fields, one after the other.
+    pub fn reader<'r>(&'r self, record: &'r Bytes) -> Result<RecordReader<'r>> {
+        let table = Table::open(record)?;
+        Ok(RecordReader { record, table, walk: Walk::default(), fields: self.fields.iter() })
     }
 
     /// One field of text or of an enum's words, borrowed; none where it is null.
@@ -158,10 +165,47 @@ impl RecordShape {
         }
     }
 
+    /// One field of floats; none where it is null.
+    pub fn read_f64(&self, record: &Bytes, slot: usize) -> Result<Option<f64>> {
+        let field = self.field(slot)?;
+        match (field.field_type.required(), field.find(record)?) {
+            (Type::F64, Stored::Payload(payload)) => {
+                read::float(payload).map(Some).map_err(|error| error.with("field", field.number))
+            }
+            (Type::F64, Stored::Null) => Ok(None),
+            (Type::F64, Stored::Unknown) => Ok(match field.missing {
+                Value::F64(value) => Some(value),
+                _ => None,
+            }),
+            _ => Err(payload::wrong_kind(&Type::F64).with("field", field.number)),
+        }
+    }
+
     fn field(&self, slot: usize) -> Result<&RecordField> {
         self.fields.get(slot).ok_or_else(|| {
             Error::new(ErrorKind::Internal, "a record has no such slot").with("slot", slot)
         })
+    }
+}
+
+/// Reads the fields of a record by slot, one after the other.
+#[derive(Debug)]
+pub struct RecordReader<'r> {
+    record: &'r Bytes,
+    table: Table<'r>,
+    walk: Walk,
+    fields: std::slice::Iter<'r, RecordField>,
+}
+
+impl RecordReader<'_> {
+    /// The next field.
+    #[inline]
+    pub fn next_value(&mut self) -> Result<Value> {
+        let Some(field) = self.fields.next() else {
+            return Err(Error::new(ErrorKind::Internal, "a record has no more slots"));
+        };
+        let stored = self.table.next(&mut self.walk, field.number)?;
+        field.value(self.record, stored)
     }
 }
 
@@ -172,7 +216,12 @@ impl RecordField {
     }
 
     fn read(&self, record: &Bytes, table: &Table<'_>, near: usize) -> Result<Value> {
-        match table.find(self.number, near)? {
+        self.value(record, table.find(self.number, near)?)
+    }
+
+    #[inline]
+    fn value(&self, record: &Bytes, stored: Stored<'_>) -> Result<Value> {
+        match stored {
             Stored::Payload(payload) => read::value(record, payload, self.field_type.required())
                 .map_err(|error| error.with("field", self.number)),
             Stored::Null => Ok(Value::Null),

@@ -13,6 +13,7 @@ use keyspace::model::Type;
 const ITEMS_RESERVED_MAX: usize = 256;
 
 /// The value of a payload, which is a part of `record`, of a required type.
+#[inline]
 pub(super) fn value(record: &Bytes, payload: &[u8], of: &Type) -> Result<Value> {
     Ok(match of {
         Type::Text => Value::Text(text(payload)?.to_string()),
@@ -70,7 +71,8 @@ pub(super) fn array<const N: usize>(payload: &[u8]) -> Result<[u8; N]> {
     payload.try_into().map_err(|_| corrupt("a value has another length than its type"))
 }
 
-fn float(payload: &[u8]) -> Result<f64> {
+/// The float of a payload.
+pub(super) fn float(payload: &[u8]) -> Result<f64> {
     let value = f64::from_be_bytes(array(payload)?);
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
     if !value.is_finite() || is_negative_zero {

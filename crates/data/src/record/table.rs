@@ -12,12 +12,20 @@ const WIDE: u8 = 0x10;
 const NULLS: u8 = 0x20;
 
 /// The opened front of a record.
+#[derive(Debug)]
 pub(super) struct Table<'r> {
     entries: &'r [u8],
     nulls: &'r [u8],
     payloads: &'r [u8],
     count: usize,
     wide: bool,
+}
+
+/// How far a record was read in the order of its fields.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Walk {
+    position: usize,
+    start: usize,
 }
 
 /// What a record holds of a field.
@@ -142,6 +150,22 @@ impl<'r> Table<'r> {
         Ok(if is_null { Stored::Null } else { Stored::Unknown })
     }
 
+    /// What it holds of the field after those that `walk` has passed, where fields are asked for in
+    /// the order of their numbers, as almost all are; of any other, what [`Table::find`] says.
+    #[inline]
+    pub(super) fn next(&self, walk: &mut Walk, number: u16) -> Result<Stored<'r>> {
+        match self.entry(walk.position) {
+            Some((found, end)) if found == number => {
+                let payload = self.payloads.get(walk.start..end);
+                *walk = Walk { position: walk.position + 1, start: end };
+                payload
+                    .map(Stored::Payload)
+                    .ok_or_else(|| corrupt("a payload lies outside").with("field", number))
+            }
+            _ => self.find(number, walk.position),
+        }
+    }
+
     /// The numbers of all fields it holds, nulls last.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u16> {
         let entries = (0..self.count).filter_map(|position| self.entry(position));
@@ -178,6 +202,7 @@ impl<'r> Table<'r> {
     }
 
     /// A field's number, and where its payload ends.
+    #[inline]
     fn entry(&self, position: usize) -> Option<(u16, usize)> {
         let size = entry_size(self.wide);
         let start = position.checked_mul(size)?;

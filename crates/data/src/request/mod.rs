@@ -20,7 +20,7 @@ mod read;
 mod segments;
 mod write;
 
-pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
+pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, MemberReader, Record, Reply};
 pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};

@@ -31,10 +31,10 @@ pub use decide::{
 pub use print::print;
 
 /// Names the keyspace a database belongs to; another keyspace is refused. A Hash: the name, the
-/// store's catalogue, and where the rows of each collection are.
+/// store's catalogue, where the rows of each collection are, and what cursors are sealed with.
 pub const MARKER: &str = "~keyway";
 /// The fields of the marker.
-pub const MARKER_FIELDS: [&str; 3] = ["keyspace", "catalogue", "layout"];
+pub const MARKER_FIELDS: [&str; 4] = ["keyspace", "catalogue", "layout", "secret"];
 /// Begins the names under which calls are remembered, so that each is done once.
 pub const CALL: &str = "~call";
 /// How long a call is remembered, in milliseconds.

@@ -241,16 +241,19 @@ fn catalogue<N>(sql: &Sql<N>, names: &mut Names) -> Table<N> {
         Holds::Internal,
     ));
     columns.own("format", &Type::I64, Holds::Internal);
-    columns.own("file", &Type::Text, Holds::Internal);
-    columns.own("hash", &Type::Bytes, Holds::Internal);
+    columns.own("catalogue", &Type::Json, Holds::Internal);
+    columns.own("tables", &Type::Json, Holds::Internal);
     columns.own("at", &Type::Timestamp, Holds::WrittenAt);
     Table {
         name: names.claim_own("keyway"),
         purpose: Purpose::Catalogue,
         columns: columns.columns,
         expires: None,
-        remarks: vec!["helper: the keyspace file this store holds, and its format".to_string()],
-        comment: "The keyspace file this store holds".to_string(),
+        remarks: vec![
+            "helper: the numbers this store has for names, and the table each number has"
+                .to_string(),
+        ],
+        comment: "The numbers this store has for names".to_string(),
     }
 }
 

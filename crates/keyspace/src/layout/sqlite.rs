@@ -16,8 +16,8 @@
 //! | `text..` | BLOB and TEXT | `path_k`, encoded, which sorts, beside `path`, its text form |
 //! | `json`, lists | TEXT | JSON; bytes in it are unpadded base64url |
 //!
-//! Times outside the years 0000 to 9999 would not sort: a driver refuses them. Nothing here opens a
-//! file.
+//! Times outside the years 0000 to 9999 would not sort: a driver refuses them. A row that was there
+//! before rows of its collection ended ends [`NEVER`]. Nothing here opens a file.
 
 use super::remarks::{column_lines, comment_lines, quoted_text};
 use super::sql::{self, Sql};
@@ -28,6 +28,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 const DIALECT: Dialect = Dialect::Sqlite;
+
+/// What the column with the end of a row holds for one that has no end: it sorts behind all times.
+pub const NEVER: &str = "never";
 
 /// What a database file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,8 +157,10 @@ pub fn layout(keyspace: &Keyspace) -> SqliteLayout {
         names.claim(&table.name);
     }
     let with_sweep = |table: Table<SqliteType>| {
-        // Entries end with their row, so only rows are swept.
-        let is_swept = table.expires.is_some() && !matches!(table.purpose, Purpose::Entries { .. });
+        // Entries go with their row. Claims are swept like rows: what is written over an ended row
+        // leaves its claims behind.
+        let is_entry = matches!(table.purpose, Purpose::Entries { unique: false, .. });
+        let is_swept = table.expires.is_some() && !is_entry;
         let sweep = is_swept.then(|| names.claim_with(&table.name, "_expires"));
         SqliteTable { table, sweep }
     };

@@ -1,7 +1,7 @@
 //! Values of a row, moved into the members of a struct.
 
 use bytes::Bytes;
-use data::request::Record;
+use data::request::{MemberReader, Record};
 use data::{Error, ErrorKind, Result, Value};
 
 /// A Rust type that a value of the notation becomes.
@@ -12,18 +12,18 @@ pub trait FromValue: Sized {
 
 /// The values of a record, in the order of its shape.
 #[derive(Debug)]
-pub struct Values(std::vec::IntoIter<Value>);
+pub struct Values<'r>(MemberReader<'r>);
 
-impl Values {
+impl<'r> Values<'r> {
     /// The values of a record.
-    pub fn of(record: &Record) -> Result<Self> {
-        Ok(Values(record.values()?.into_iter()))
+    pub fn of(record: &'r Record) -> Result<Self> {
+        record.reader().map(Values)
     }
 
     /// The next value.
+    #[inline]
     pub fn take<T: FromValue>(&mut self) -> Result<T> {
-        let missing = || Error::new(ErrorKind::Internal, "an answer has fewer values than its row");
-        T::from_value(self.0.next().ok_or_else(missing)?)
+        T::from_value(self.0.next_value()?)
     }
 }
 
@@ -58,6 +58,7 @@ pub(crate) fn unexpected(expected: &'static str, found: &Value) -> Error {
 macro_rules! plain {
     ($($rust:ty, $variant:ident, $name:literal;)*) => {
         $(impl FromValue for $rust {
+            #[inline]
             fn from_value(value: Value) -> Result<Self> {
                 match value {
                     Value::$variant(value) => Ok(value),

@@ -34,6 +34,8 @@ pub(super) struct Committer {
     pub(super) durability: Durability,
     /// The number of the last commit.
     pub(super) sequence: u64,
+    /// The number of the last commit that is written down; none since the store was opened.
+    pub(super) numbered: Option<u64>,
     /// No row ends before this instant.
     pub(super) watermark: Milliseconds,
     /// A write failed.
@@ -189,7 +191,11 @@ impl Committer {
         self.outcomes.advance(now, self.sequence + 1)?;
         let mut written =
             self.start(group.rows.len() + group.first.len() + group.commits.len() * 2 + 4);
-        let rows = group.first.into_iter().chain(group.rows);
+        let mut rows: Vec<Effect> = group.first;
+        rows.extend(group.rows);
+        // Neighbours are put in one after the other: the engine then finds its way to each through
+        // memory that it has just touched.
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         self.write_rows(rows, &group.ends, &mut written)?;
         for commit in &group.commits {
             *sequence += 1;
@@ -198,14 +204,37 @@ impl Committer {
                 changes.record(&mut written, *sequence, commit.id, commit.now, &commit.keys);
             }
         }
-        self.outcomes.mark(&mut written, *sequence);
-        written.insert(&self.tables.rows, layout::SEQUENCE, sequence.to_be_bytes());
+        // Where commits are not synced, their numbers are written before a sync only; but one at
+        // least, so that the log of changes knows whether it has missed any.
+        let is_numbered = self.durability == Durability::Power
+            || self.changes.is_some()
+            || self.numbered.is_none()
+            || self.outcomes.is_changed();
+        if is_numbered {
+            self.write_number(&mut written, *sequence);
+        }
         Ok(written)
+    }
+
+    fn write_number(&mut self, written: &mut OwnedWriteBatch, sequence: u64) {
+        self.outcomes.mark(written, sequence);
+        written.insert(&self.tables.rows, layout::SEQUENCE, sequence.to_be_bytes());
+        self.numbered = Some(sequence);
+    }
+
+    /// Writes the number of the last commit, so that a sync can be witnessed.
+    pub(super) fn number(&mut self) -> Result<()> {
+        if self.numbered.is_none_or(|numbered| numbered == self.sequence) {
+            return Ok(());
+        }
+        let mut written = self.start(2);
+        self.write_number(&mut written, self.sequence);
+        self.write_own(written)
     }
 
     fn write_rows(
         &mut self,
-        rows: impl Iterator<Item = Effect>,
+        rows: Vec<Effect>,
         ends: &HashMap<Key, Milliseconds>,
         written: &mut OwnedWriteBatch,
     ) -> Result<()> {
@@ -287,6 +316,7 @@ impl Committer {
         if self.is_poisoned {
             return Err(poisoned());
         }
+        self.number()?;
         let synced = self.tables.database.persist(PersistMode::SyncAll);
         if let Err(error) = synced {
             self.is_poisoned = true;

@@ -12,8 +12,8 @@
 use super::error::file as file_error;
 use super::witness;
 use data::{Error, ErrorKind, Result};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
@@ -30,9 +30,17 @@ const VERSION: &str = "1";
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Held, not used: letting go of it lets go of the folder.
-    _lock: File,
+    /// Held until the folder is let go.
+    lock: File,
     is_new: bool,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Closing the file would not do: a process that another thread is just starting has a copy
+        // of it until its own program runs, and a lock belongs to all copies.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Folder {
@@ -42,9 +50,9 @@ impl Folder {
         // again with it: another process may have made the store in between.
         inspect(path)?;
         fs::create_dir_all(path).map_err(|error| file_error(error, path))?;
-        let lock = lock(path)?;
+        let lock = crate::lock::take(path, &path.join(LOCK), PROGRAM)?;
         let is_new = inspect(path)?;
-        let folder = Folder { path: path.to_path_buf(), _lock: lock, is_new };
+        let folder = Folder { path: path.to_path_buf(), lock, is_new };
         if is_new {
             folder.clear()?;
         }
@@ -113,43 +121,6 @@ fn inspect(path: &Path) -> Result<bool> {
         Some(format) => check_format(path, &format).map(|()| false),
         None => check_free(path).map(|()| true),
     }
-}
-
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(LOCK);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(&path).map_err(|error| file_error(error, &path))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(locked(folder, &path)),
-        Err(TryLockError::Error(error)) => return Err(file_error(error, &path)),
-    }
-    let holder = format!("{PROGRAM}\npid {}\nprogram {}\n", std::process::id(), program());
-    let written = (|| {
-        file.set_len(0)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(holder.as_bytes())
-    })();
-    written.map_err(|error| file_error(error, &path))?;
-    Ok(file)
-}
-
-fn locked(folder: &Path, lock: &Path) -> Error {
-    let holder = fs::read_to_string(lock).unwrap_or_default();
-    let said = |name: &str| {
-        let line = holder.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap_or("unknown").trim().to_string()
-    };
-    Error::new(ErrorKind::Locked, "another process has the store open; close it there first")
-        .with("folder", folder.display())
-        .with("pid", said("pid "))
-        .with("program", said("program "))
-}
-
-fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The text of the format file, if there is one.
@@ -227,5 +198,22 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
     match cfg!(unix) {
         true => File::open(folder)?.sync_all(),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_lock_in_a_process_being_started_keeps_nobody_out() {
+        let place = std::env::temp_dir().join(format!("keyway-folder-{}", std::process::id()));
+        let folder = Folder::take(&place).unwrap();
+        let copy = folder.lock.try_clone().unwrap();
+        assert_eq!(Folder::take(&place).unwrap_err().kind(), ErrorKind::Locked);
+        drop(folder);
+        drop(Folder::take(&place).unwrap());
+        drop(copy);
+        fs::remove_dir_all(&place).unwrap();
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
         witness,
         durability: options.durability,
         sequence,
+        numbered: None,
         watermark,
         is_poisoned: false,
         #[cfg(test)]

@@ -144,11 +144,21 @@ impl Outcomes {
         written.insert(&self.current, id.as_bytes(), encode(sequence, totals));
     }
 
+    /// Whether another table is in use than was written down.
+    pub(super) fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
     /// Adds the number of the last commit, to be written with it.
     pub(super) fn mark(&mut self, written: &mut OwnedWriteBatch, sequence: u64) {
         written.insert(&self.current, LAST, sequence.to_be_bytes());
         if std::mem::take(&mut self.is_changed) {
             written.insert(&self.tables.rows, layout::OUTCOMES, self.state.encode());
+            if let Some(previous) = &self.previous {
+                // Not every commit wrote its number there.
+                let last = self.state.first.saturating_sub(1);
+                written.insert(previous, LAST, last.to_be_bytes());
+            }
         }
     }
 }

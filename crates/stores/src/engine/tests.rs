@@ -125,6 +125,7 @@ fn outcomes_are_missed_though_the_rows_are_in_a_table() {
         totals(wait(first.commit(&batch(number, NOW, vec![write]))));
     }
     wait(first.run(|committer: &mut Committer| {
+        committer.number().unwrap();
         committer.tables.rows.rotate_memtable_and_wait().unwrap();
         Ok(())
     }))

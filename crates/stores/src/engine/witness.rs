@@ -16,12 +16,12 @@
 //!   to commit, and numbers only grow. So whatever number the file holds, at any instant and on any
 //!   disk, that commit was durable before. It needs no sync of its own: an older number that
 //!   survives a power cut is also true.
-//! - The commit number is written in the same atomic batch as the commit, to every table that the
-//!   commit touches. What is durable is never taken back, so a healthy store reopens with numbers
+//! - The number is written before the sync, with the commit or after it, to every table that
+//!   commits touch. What is durable is never taken back, so a healthy store reopens with numbers
 //!   that are at least the witness's.
-//! - Without durability against power cuts, numbers may be given twice: commits 8 and 9 are lost
-//!   with the power, and the next two are 8 and 9 again. The witness then stood at 7 at most,
-//!   because it never names a commit that was only handed to the operating system.
+//! - Without durability against power cuts, numbers may be given twice: commits 8 and 9 were not
+//!   numbered before the process ended, and the next two are 8 and 9 again. The witness then stood
+//!   at 7 at most, because it never names a commit that was only handed to the operating system.
 //! - A file that is missing, short or does not fit its checksum says nothing, and opening goes on.
 //!
 //! A copy of the folder made while the store was open can have a newer witness than journal. It is

@@ -1,8 +1,10 @@
-//! Who may commit: the caller itself, or one thread for all.
+//! Who may commit: whoever comes first, for all who come meanwhile; or one thread for all.
 //!
 //! ```text
-//! process, none   caller ─lock─▶ Committer                  microseconds, no other thread
-//!                 keeper, every second: sync, witness, a fresh snapshot
+//! process, none   caller ─┬─ nobody commits ─▶ Committer ─▶ then those who wait, as a group
+//!                         └─ somebody does ──▶ waits for its answer
+//!                 keeper: every second a sync, the witness, a fresh snapshot; and whoever still
+//!                 waits when a caller has done enough for others
 //! power           callers ─queue─▶ thread: take all that wait ─▶ Committer ─▶ answer each
 //! ```
 //!
@@ -16,7 +18,7 @@ use data::{Error, ErrorKind, Result};
 use fjall::PersistMode;
 use futures_channel::oneshot;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -27,18 +29,33 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How often what nobody waits for is done.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// Groups that a caller commits for others before it goes on with its own work.
+const GROUPS_FOR_OTHERS: usize = 4;
+
 /// Who may commit.
 pub(super) enum Writer {
-    /// The caller.
-    Inline {
-        committer: Arc<Mutex<Committer>>,
-        /// Dropped to stop the keeper.
-        stop: Option<Sender<()>>,
+    /// Whoever comes first.
+    Shared {
+        shared: Arc<Shared>,
+        /// Asks the keeper to commit what waits; dropped to stop it.
+        call: Option<Sender<()>>,
         keeper: Option<JoinHandle<()>>,
     },
     /// A thread.
     Thread { queue: Option<Sender<Work>>, thread: Option<JoinHandle<()>> },
 }
+
+/// The right to commit, and the batches of those who found it taken.
+///
+/// A batch never waits in vain: whoever adds one tries for the right afterwards, and whoever had it
+/// looks again for batches after letting it go.
+pub(super) struct Shared {
+    committer: Mutex<Committer>,
+    waiting: Mutex<Vec<Waiting>>,
+}
+
+/// A batch, and where its outcome goes.
+type Waiting = (Batch, oneshot::Sender<Result<Outcome>>);
 
 /// Something for the thread to do.
 pub(super) enum Work {
@@ -62,21 +79,25 @@ impl Writer {
             let thread = spawn("keyway writer", move || write_all(committer, &work))?;
             return Ok(Writer::Thread { queue: Some(queue), thread: Some(thread) });
         }
-        let committer = Arc::new(Mutex::new(committer));
-        let (stop, stopped) = channel();
-        let kept = committer.clone();
-        let keeper = spawn("keyway keeper", move || keep(&kept, &stopped))?;
-        Ok(Writer::Inline { committer, stop: Some(stop), keeper: Some(keeper) })
+        let committer = Mutex::new(committer);
+        let shared = Arc::new(Shared { committer, waiting: Mutex::default() });
+        let (call, calls) = channel();
+        let kept = shared.clone();
+        let keeper = spawn("keyway keeper", move || keep(&kept, &calls))?;
+        Ok(Writer::Shared { shared, call: Some(call), keeper: Some(keeper) })
     }
 
     /// Commits a batch.
     pub(super) fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
         match self {
-            Writer::Inline { committer, .. } => {
-                // A panic in a commit may have left half of it.
-                let mut committer = committer.lock().map_err(|_| poisoned())?;
-                let answer = committer.commit([batch]).pop();
-                Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
+            Writer::Shared { shared, call, .. } => {
+                let answer = shared.commit(batch)?;
+                let is_done = (0..GROUPS_FOR_OTHERS).any(|_| !shared.serve());
+                if let (false, Some(call)) = (is_done, call) {
+                    // The keeper goes only with the store.
+                    let _ = call.send(());
+                }
+                Ok(answer)
             }
             Writer::Thread { queue, .. } => {
                 let (sender, receiver) = oneshot::channel();
@@ -92,9 +113,12 @@ impl Writer {
         work: impl FnOnce(&mut Committer) -> T + Send + 'static,
     ) -> Result<Answer<T>> {
         match self {
-            Writer::Inline { committer, .. } => {
-                let mut committer = committer.lock().map_err(|_| poisoned())?;
-                Ok(Answer::Ready(work(&mut committer)))
+            Writer::Shared { shared, .. } => {
+                let mut committer = shared.committer.lock().map_err(|_| poisoned())?;
+                let answer = work(&mut committer);
+                drop(committer);
+                while shared.serve() {}
+                Ok(Answer::Ready(answer))
             }
             Writer::Thread { queue, .. } => {
                 let (sender, receiver) = oneshot::channel();
@@ -111,8 +135,8 @@ impl Writer {
     /// Ends the threads, once what was sent to them is done.
     fn stop(&mut self) {
         let thread = match self {
-            Writer::Inline { stop, keeper, .. } => {
-                stop.take();
+            Writer::Shared { call, keeper, .. } => {
+                call.take();
                 keeper.take()
             }
             Writer::Thread { queue, thread } => {
@@ -200,29 +224,108 @@ fn gather(
     None
 }
 
-/// The keeper: what was only handed to the operating system is synced and witnessed, and readers
-/// get a snapshot that lets the engine drop what it has replaced.
-fn keep(committer: &Mutex<Committer>, stopped: &Receiver<()>) {
-    let mut synced = 0;
-    while stopped.recv_timeout(KEEP_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let (database, sequence) = match committer.lock() {
-            Ok(committer) if !committer.is_poisoned => {
-                committer.publish();
-                (committer.tables.database.clone(), committer.sequence)
+impl Shared {
+    /// Commits a batch, or has it wait for whoever is committing.
+    fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
+        match self.committer.try_lock() {
+            Ok(mut committer) => {
+                let answer = committer.commit([batch]).pop();
+                Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
             }
-            _ => return,
-        };
-        if sequence == synced {
-            continue;
+            // A panic in a commit may have left half of it.
+            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
+            Err(TryLockError::WouldBlock) => {
+                let (sender, receiver) = oneshot::channel();
+                self.waiting().push((batch.clone(), sender));
+                Ok(Answer::Waiting(receiver))
+            }
         }
-        // Without the lock: commits that come meanwhile are not witnessed, only synced too.
-        let result = database.persist(PersistMode::SyncAll);
-        let Ok(mut committer) = committer.lock() else { return };
+    }
+
+    /// Commits a group of those who wait; says whether there was one. If somebody else is
+    /// committing, it will.
+    fn serve(&self) -> bool {
+        if self.waiting().is_empty() {
+            return false;
+        }
+        match self.committer.try_lock() {
+            Ok(mut committer) => self.commit_group(&mut committer),
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Poisoned(_)) => {
+                for (_, sender) in self.waiting().drain(..) {
+                    let _ = sender.send(Err(poisoned()));
+                }
+                false
+            }
+        }
+    }
+
+    fn commit_group(&self, committer: &mut Committer) -> bool {
+        let (batches, senders): (Vec<Batch>, Vec<_>) = {
+            let mut waiting = self.waiting();
+            let mut bytes = 0;
+            let taken = waiting.iter().take(GROUP_BATCHES_MAX).take_while(|(batch, _)| {
+                let is_room = bytes < GROUP_BYTES_MAX;
+                bytes += batch.bytes();
+                is_room
+            });
+            let taken = taken.count();
+            waiting.drain(..taken).unzip()
+        };
+        for (answer, sender) in committer.commit(&batches).into_iter().zip(senders) {
+            // Whoever asked may have gone; the batch is committed all the same.
+            let _ = sender.send(answer);
+        }
+        true
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        // Nothing that can panic is done while it is held.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The keeper, until nobody can call it any more.
+fn keep(shared: &Shared, calls: &Receiver<()>) {
+    let mut synced = 0;
+    let mut next = Instant::now() + KEEP_EVERY;
+    let wait = |next: Instant| next.saturating_duration_since(Instant::now());
+    while calls.recv_timeout(wait(next)) != Err(RecvTimeoutError::Disconnected) {
+        while shared.serve() {}
+        if Instant::now() >= next {
+            tidy(shared, &mut synced);
+            next = Instant::now() + KEEP_EVERY;
+        }
+    }
+    while shared.serve() {}
+}
+
+/// What was only handed to the operating system is synced and witnessed, and readers get a snapshot
+/// that lets the engine drop what it has replaced. Nothing if the store is poisoned.
+fn tidy(shared: &Shared, synced: &mut u64) {
+    let (database, sequence) = match shared.committer.lock() {
+        Ok(mut committer) if !committer.is_poisoned => {
+            if committer.number().is_err() {
+                return;
+            }
+            committer.publish();
+            (committer.tables.database.clone(), committer.sequence)
+        }
+        _ => return,
+    };
+    while shared.serve() {}
+    if sequence == *synced {
+        return;
+    }
+    // Without the right to commit: commits that come meanwhile are not witnessed, only synced too.
+    let result = database.persist(PersistMode::SyncAll);
+    if let Ok(mut committer) = shared.committer.lock() {
         match result {
             // A witness that lags behind is still true.
             Ok(()) => drop(committer.witness.write(sequence)),
             Err(_) => committer.is_poisoned = true,
         }
-        synced = sequence;
     }
+    *synced = sequence;
+    while shared.serve() {}
 }

@@ -4,6 +4,7 @@
 //! ~keyway   keyspace  chat
 //!           catalogue {"format": 1, …}        numbers and what they were given for
 //!           layout    {"users": {…}, …}       where the rows of each collection are
+//!           secret    …                       seals the cursors of all processes
 //! ```
 //!
 //! The catalogue knows what decides about a row's bytes; where a row lies in Redis depends on more:
@@ -16,6 +17,8 @@ use super::read::Questions;
 use super::script::Arguments;
 use data::catalogue::Catalogue;
 use data::{Error, ErrorKind, Result};
+use keyspace::key::text::{parse_scalar, scalar_text};
+use keyspace::key::{self, KeyType};
 use keyspace::layout::redis::{Container, MARKER, MARKER_FIELDS, containers, extra_fields};
 use keyspace::layout::{Serves, body_name};
 use keyspace::model::{Collection, Key, Keyspace};
@@ -49,7 +52,7 @@ impl RedisStore {
 
     async fn marker(&self) -> Result<Marker> {
         let mut questions = Questions::default();
-        let [_, catalogue, layout] = MARKER_FIELDS;
+        let [_, catalogue, layout, _] = MARKER_FIELDS;
         let name = self.marker_name();
         questions.ask("HMGET", &name, &[catalogue.as_bytes(), layout.as_bytes()]);
         let Value::Array(parts) = self.answers(questions).await?.next()? else {
@@ -60,6 +63,26 @@ impl RedisStore {
             _ => None,
         });
         Ok(Marker { catalogue: parts.next().flatten(), layout: parts.next().flatten() })
+    }
+
+    /// The secret that the marker keeps: the one that is there, or this one.
+    pub(super) async fn shared_secret(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        let [.., field] = MARKER_FIELDS;
+        let (name, fresh) = (self.marker_name(), key::Value::bytes(&fresh));
+        let fresh = scalar_text(&fresh)?.into_owned();
+        let mut questions = Questions::default();
+        // The one write outside the scripts: it can only succeed once.
+        questions.ask("HSETNX", &name, &[field.as_bytes(), fresh.as_bytes()]);
+        questions.ask("HGET", &name, &[field.as_bytes()]);
+        let mut answers = self.answers(questions).await?;
+        answers.next()?;
+        let Value::BulkString(text) = answers.next()? else { return Err(unexpected()) };
+        let wrong = || Error::new(ErrorKind::Corrupt, "the secret in ~keyway cannot be read");
+        let text = std::str::from_utf8(&text).map_err(|_| wrong())?;
+        match parse_scalar(KeyType::Bytes, text) {
+            Ok(key::Value::Bytes(bytes)) => bytes.as_ref().try_into().map_err(|_| wrong()),
+            _ => Err(wrong()),
+        }
     }
 
     fn marker_name(&self) -> Vec<u8> {

@@ -168,12 +168,6 @@ impl RedisStore {
         })
     }
 
-    /// What could not be found out about the server, or is weaker than people may think: sentences
-    /// for whoever opens the store.
-    pub fn remarks(&self) -> &[String] {
-        &self.server.remarks
-    }
-
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
         ready.clone().ok_or_else(|| {
@@ -236,6 +230,18 @@ impl Store for RedisStore {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
         self.sweep_some((&ready.layout, &ready.schema), now, rows).await
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.server.remarks.clone()
+    }
+
+    async fn time(&self) -> Result<Option<Milliseconds>> {
+        open::time(&self.connection).await.map(Some)
+    }
+
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        self.shared_secret(fresh).await.map(Some)
     }
 
     async fn close(&self) -> Result<()> {

@@ -16,8 +16,7 @@ pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<An
     let prepared = call.pattern;
     if prepared.pattern.many.is_none() {
         let key = key_of(prepared, &inputs)?;
-        let found = find(session, prepared, &inputs, vec![key]).await?;
-        return Ok(Answer::Row(found.into_iter().next().flatten()));
+        return find_one(session, prepared, &inputs, key).await.map(Answer::Row);
     }
     let Some((each, rows)) = inputs.rows() else {
         return Err(Error::new(ErrorKind::Argument, "an argument is rows, not one value")
@@ -35,11 +34,34 @@ pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<An
 fn key_of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<Key> {
     let collection = prepared.collection()?;
     let filling = Filling { collection: &collection.model, filled: &prepared.filled };
-    let mut values = Vec::new();
-    for segment in model_key(prepared)?.segments() {
+    let key = model_key(prepared)?;
+    let mut values = Vec::with_capacity(prepared.key()?.segments.len());
+    for segment in key.segments() {
         values.push(filling.required(segment, inputs)?);
     }
     prepared.key()?.encode(&values)
+}
+
+/// One row. What needs a second read goes the way of many.
+async fn find_one(
+    session: &mut Session<'_>,
+    prepared: &Prepared,
+    inputs: &dyn Inputs,
+    key: Key,
+) -> Result<Option<Record>> {
+    if prepared.index().is_some() || prepared.collection()?.model.is_counted() {
+        let found = Box::pin(find(session, prepared, inputs, vec![key])).await?;
+        return Ok(found.into_iter().next().flatten());
+    }
+    let finder = Finder::new(prepared, inputs)?;
+    let row = session.get(std::slice::from_ref(&key)).await?.pop().flatten();
+    let live = row.filter(|row| row.is_live(session.now));
+    let Some(row) = live else { return Ok(None) };
+    let mut record = finder.of_row(Keyed { key, row })?;
+    if let (Some(record), true) = (&mut record, prepared.pattern.fields.is_some()) {
+        record.version = None;
+    }
+    Ok(record)
 }
 
 async fn find(

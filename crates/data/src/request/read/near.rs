@@ -42,6 +42,7 @@ pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<A
         hidden: hides_owner(&prepared.pattern, &prepared.collection()?.model, &index.model),
         circle,
         limit,
+        kept_point: kept_point(index),
     };
     let ranges = search.cells(prepared, &inputs)?;
     let entries = search.entries(session, ranges).await?;
@@ -126,6 +127,8 @@ struct Search<'a> {
     hidden: bool,
     circle: Circle,
     limit: usize,
+    /// The kept fields that hold the point, where they are floats.
+    kept_point: Option<(usize, usize)>,
 }
 
 impl Search<'_> {
@@ -207,8 +210,7 @@ impl Search<'_> {
 
     /// The expression of the cell.
     fn point(&self) -> Option<&Expression> {
-        let segment = self.index.model.key.segments().find(|segment| segment.is_geographic())?;
-        segment.source.as_ref()
+        point_of(self.index)
     }
 
     /// Where something is; nothing if its place is not known.
@@ -239,8 +241,16 @@ impl Search<'_> {
         for entry in entries {
             let members =
                 EntryMembers { collection: self.collection, index: self.index, entry: &entry };
+            let distance = match self.kept_point {
+                Some((latitude, longitude)) => {
+                    let content = entries::kept(self.index, &entry.row)?;
+                    let number = |slot| self.index.keep.read_f64(&content, slot);
+                    number(latitude)?.zip(number(longitude)?).and_then(|at| self.circle.reaches(at))
+                }
+                None => self.measured(&members)?,
+            };
             // Another's are left out before the nearest are counted.
-            if let Some(distance) = self.measured(&members)?
+            if let Some(distance) = distance
                 && self.finder.is_own(&members)?
             {
                 let key = entries::owner(self.collection, self.index, &entry)?;
@@ -284,6 +294,25 @@ impl Search<'_> {
         }
         Ok(found.into_iter().map(|found| found.what).collect())
     }
+}
+
+/// The expression of an index's cell.
+fn point_of(index: &IndexSchema) -> Option<&Expression> {
+    let segment = index.model.key.segments().find(|segment| segment.is_geographic())?;
+    segment.source.as_ref()
+}
+
+/// The kept fields that hold the point of an entry, where both are floats by themselves.
+fn kept_point(index: &IndexSchema) -> Option<(usize, usize)> {
+    let ExpressionKind::Call(_, parts) = &point_of(index)?.kind else { return None };
+    let [latitude, longitude, ..] = parts.as_slice() else { return None };
+    let kept = |part: &Expression| {
+        let ExpressionKind::Member(name) = &part.kind else { return None };
+        let slot = index.model.keep.iter().position(|kept| kept.value == *name)?;
+        let field = index.keep.fields.get(slot)?;
+        (*field.field_type.required() == Type::F64).then_some(slot)
+    };
+    kept(latitude).zip(kept(longitude))
 }
 
 /// As much of a cell as may be asked for, and one more than may be there.

@@ -1,0 +1,209 @@
+//! The statements on one table: a row by its key, a stretch of a range, a put, a delete.
+//!
+//! ```text
+//! SELECT … WHERE room = ?1 AND (at, id) < (?2, ?3) ORDER BY at DESC, id DESC LIMIT ?4
+//! ```
+//!
+//! A stretch has edges in one direction each, so an edge is one comparison of tuples that an index
+//! in the order of the key serves from its first row. The text of a statement depends on how many
+//! values an edge has, never on the values.
+
+use super::table::{ColumnShape, Part, TableShape};
+use crate::native::range::Bounds;
+use data::Value;
+use keyspace::key;
+use keyspace::layout::words::Dialect;
+
+/// What the text of a scan depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScanForm {
+    /// Values of leading segments.
+    pub equal: usize,
+    /// Values of the lower edge, and whether it is inclusive.
+    pub lower: Option<(usize, bool)>,
+    /// Values of the upper edge, and whether it is inclusive.
+    pub upper: Option<(usize, bool)>,
+    /// From the last key to the first.
+    pub reverse: bool,
+}
+
+impl ScanForm {
+    /// The form of a stretch, see [`Bounds::stretches`].
+    pub fn of(stretch: &Bounds<'_>, reverse: bool) -> Self {
+        let edge = |edge: &Option<crate::native::range::Edge<'_>>| {
+            edge.as_ref().map(|edge| (edge.values.len(), edge.inclusive))
+        };
+        let (lower, upper) = (edge(&stretch.lower), edge(&stretch.upper));
+        ScanForm { equal: stretch.equal.len(), lower, upper, reverse }
+    }
+}
+
+/// Writes statements for a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer {
+    /// Its words.
+    pub dialect: Dialect,
+}
+
+impl Writer {
+    /// The place of a value in a statement, from 1.
+    pub fn place(&self, number: usize) -> String {
+        match self.dialect {
+            Dialect::Sqlite => format!("?{number}"),
+            Dialect::Postgres => format!("${number}"),
+            Dialect::Cql => "?".to_string(),
+        }
+    }
+
+    /// The table's name.
+    pub fn table<N>(&self, table: &TableShape<N>) -> String {
+        self.dialect.name(&table.name)
+    }
+
+    /// Columns by their places, after each other.
+    pub fn columns<N>(&self, table: &TableShape<N>, places: &[usize]) -> String {
+        let columns = places.iter().filter_map(|place| table.columns.get(*place));
+        self.dialect.names(columns.map(|column| column.name.as_str()))
+    }
+
+    /// `SELECT` of the content of one row; its values are those of the primary key.
+    pub fn get<N>(&self, table: &TableShape<N>) -> String {
+        self.select(table, &table.content)
+    }
+
+    /// `SELECT` of some columns of one row; its values are those of the primary key.
+    pub fn select<N>(&self, table: &TableShape<N>, places: &[usize]) -> String {
+        let columns = match places {
+            [] => "1".to_string(),
+            places => self.columns(table, places),
+        };
+        let (name, key) = (self.table(table), self.whole_key(table));
+        format!("SELECT {columns} FROM {name} WHERE {key}")
+    }
+
+    /// `DELETE` of one row; its values are those of the primary key.
+    pub fn delete<N>(&self, table: &TableShape<N>) -> String {
+        format!("DELETE FROM {} WHERE {}", self.table(table), self.whole_key(table))
+    }
+
+    /// `INSERT` or `UPDATE` of one row; its values are those of all columns, in order.
+    pub fn put<N>(&self, table: &TableShape<N>) -> String {
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        let places: Vec<String> = (1..=all.len()).map(|number| self.place(number)).collect();
+        let set: Vec<String> = (all.iter().filter(|place| !table.key.contains(place)))
+            .filter_map(|place| table.columns.get(*place))
+            .map(|column| self.dialect.name(&column.name))
+            .map(|name| format!("{name} = excluded.{name}"))
+            .collect();
+        let then = match set.is_empty() {
+            true => "NOTHING".to_string(),
+            false => format!("UPDATE SET {}", set.join(", ")),
+        };
+        format!(
+            "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO {then}",
+            self.table(table),
+            self.columns(table, &all),
+            places.join(", "),
+            self.columns(table, &table.key),
+        )
+    }
+
+    /// `SELECT` of the segments and then the content of the rows of a stretch. Its values are the
+    /// literal of the key if it has nothing else, those of [`scan_values`], and the most rows.
+    pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm) -> String {
+        let mut conditions = Conditions { writer: self, number: 0, text: Vec::new() };
+        for column in table.key.iter().filter_map(|place| table.columns.get(*place)) {
+            if let Part::Literal(_) = column.part {
+                conditions.compare(&[column], "=");
+            }
+        }
+        let sorted = table.segments.iter().filter_map(|place| table.columns.get(*place));
+        let sorted: Vec<&ColumnShape<N>> = sorted.collect();
+        let (equal, rest) = sorted.split_at_checked(form.equal).unwrap_or((&sorted, &[]));
+        for column in equal {
+            conditions.compare(&[column], "=");
+        }
+        for (edge, is_lower) in [(form.lower, true), (form.upper, false)] {
+            let Some((length, inclusive)) = edge else { continue };
+            let columns = rest.get(..length).unwrap_or(rest);
+            let descending = columns.first().is_some_and(|column| column.descending);
+            conditions.compare(columns, operator(is_lower != descending, inclusive));
+        }
+        let (name, limit) = (self.table(table), self.place(conditions.number + 1));
+        let mut read = table.segments.clone();
+        read.extend(&table.content);
+        let read = match read.is_empty() {
+            true => "1".to_string(),
+            false => self.columns(table, &read),
+        };
+        let conditions = match conditions.text.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", conditions.text.join(" AND ")),
+        };
+        let order = self.order(rest, form.reverse);
+        format!("SELECT {read} FROM {name}{conditions}{order} LIMIT {limit}")
+    }
+
+    fn order<N>(&self, columns: &[&ColumnShape<N>], reverse: bool) -> String {
+        let words = columns.iter().map(|column| {
+            let word = if column.descending != reverse { " DESC" } else { "" };
+            self.dialect.name(&column.name) + word
+        });
+        let words: Vec<String> = words.collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!(" ORDER BY {}", words.join(", ")),
+        }
+    }
+
+    fn whole_key<N>(&self, table: &TableShape<N>) -> String {
+        let columns = table.key.iter().filter_map(|place| table.columns.get(*place));
+        let equal = columns.enumerate().map(|(number, column)| {
+            format!("{} = {}", self.dialect.name(&column.name), self.place(number + 1))
+        });
+        equal.collect::<Vec<_>>().join(" AND ")
+    }
+}
+
+fn operator(is_from_below: bool, inclusive: bool) -> &'static str {
+    match (is_from_below, inclusive) {
+        (true, true) => ">=",
+        (true, false) => ">",
+        (false, true) => "<=",
+        (false, false) => "<",
+    }
+}
+
+/// Conditions as they are added, and how many values they have.
+struct Conditions<'w> {
+    writer: &'w Writer,
+    number: usize,
+    text: Vec<String>,
+}
+
+impl Conditions<'_> {
+    fn compare<N>(&mut self, columns: &[&ColumnShape<N>], operator: &str) {
+        let names = self.writer.dialect.names(columns.iter().map(|c| c.name.as_str()));
+        let places = columns.iter().map(|_| {
+            self.number += 1;
+            self.writer.place(self.number)
+        });
+        let places = places.collect::<Vec<_>>().join(", ");
+        self.text.push(match columns.len() {
+            1 => format!("{names} {operator} {places}"),
+            _ => format!("({names}) {operator} ({places})"),
+        });
+    }
+}
+
+/// The values of a stretch, in the order of its statement: each with the segment it belongs to.
+pub fn scan_values(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, Value)> {
+    let equal = stretch.equal.len();
+    let numbered = |values: Vec<key::Value<'_>>, from: usize| {
+        let owned = values.into_iter().map(Value::from_segment).collect::<Vec<_>>();
+        (from..).zip(owned)
+    };
+    let lower = stretch.lower.map_or(Vec::new(), |edge| edge.values);
+    let upper = stretch.upper.map_or(Vec::new(), |edge| edge.values);
+    numbered(stretch.equal, 0).chain(numbered(lower, equal)).chain(numbered(upper, equal))
+}

@@ -1,0 +1,210 @@
+//! SQLite: one database file on this machine, with a table a collection and a table an index.
+//!
+//! ```text
+//! get, scan ──▶ read ─▶ a connection of the pool ─▶ tables, as the last COMMIT left them
+//! commit ─────▶ writer thread ─▶ commit: BEGIN IMMEDIATE, batches, COMMIT ─▶ answers
+//! ```
+//!
+//! What a person sees in the file is what `keyway layout` prints. Several processes may have it
+//! open: SQLite lets one of them write at a time, and a call that waits too long may be made again.
+//!
+//! Nothing here asks the time, but for the day on which the tables were made.
+
+mod catalogue;
+mod commit;
+mod error;
+mod mount;
+mod open;
+mod outcome;
+mod read;
+mod rebuild;
+mod steps;
+mod sweep;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod value;
+mod writer;
+
+use async_trait::async_trait;
+use data::clock::Milliseconds;
+use data::schema::Schema;
+use data::store::{
+    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+};
+use data::{Error, ErrorKind, Result};
+use error::{closed, poisoned};
+use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use open::Pool;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use tables::Tables;
+use writer::Writer;
+
+/// The oldest SQLite that is trusted: older ones can damage a file that two connections write.
+pub const SQLITE_MIN: &str = "3.51.3";
+
+/// How a store is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { durability: Durability::Power }
+    }
+}
+
+/// A store in a database file.
+pub struct SqliteStore {
+    path: PathBuf,
+    durability: Durability,
+    inner: RwLock<Option<Arc<Inner>>>,
+}
+
+/// An open store. The order of the fields is the order in which they are let go: the thread first,
+/// so that its connection is the last to write.
+struct Inner {
+    writer: Writer,
+    pool: Pool,
+    /// The tables of the keyspace, once it is known.
+    tables: RwLock<Option<Arc<Tables>>>,
+}
+
+impl Inner {
+    fn tables(&self) -> Result<Arc<Tables>> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.clone().ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "the store was not made ready for a keyspace")
+        })
+    }
+}
+
+impl SqliteStore {
+    /// Opens the store in this file; makes the file, and its folder, if there is none.
+    ///
+    /// [`ErrorKind::Mismatch`] if the file is no database of SQLite's, [`ErrorKind::Unsupported`]
+    /// if it lies on another machine.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<SqliteStore> {
+        let path = path.as_ref().to_path_buf();
+        let inner = open::open(&path, options).map_err(|error| error.during("open"))?;
+        let inner = RwLock::new(Some(Arc::new(inner)));
+        Ok(SqliteStore { path, durability: options.durability, inner })
+    }
+
+    fn inner(&self) -> Result<Arc<Inner>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.clone().ok_or_else(closed)
+    }
+
+    /// Does something between two commits.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut commit::Committer) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        // What is open is let go before waiting, so that closing waits for no caller.
+        let answer = self.inner()?.writer.run(work)?;
+        answer.await.map_err(|_| poisoned())?
+    }
+
+    /// Lets go of the thread and of the connections.
+    fn release(&self) {
+        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
+        // A read on another thread holds it for a moment; the last one lets go.
+        drop(inner);
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn describe(&self) -> Description {
+        Description {
+            kind: StoreKind::Sqlite,
+            address: format!("sqlite:{}", self.path.display()),
+            atomicity: Atomicity::WholeStore,
+            blind: Reach::Store,
+            durability: self.durability,
+        }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        let wanted = keyspace.clone();
+        let tables = self.run(move |committer| committer.ensure(&wanted)).await?;
+        let inner = self.inner()?;
+        let schema = tables.schema().clone();
+        *inner.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
+        Ok(schema)
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        let inner = self.inner()?;
+        let tables = inner.tables()?;
+        inner.pool.read(|connection| read::get(connection, &tables, keys))
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let inner = self.inner()?;
+        let tables = inner.tables()?;
+        inner.pool.read(|connection| read::scan(connection, &tables, scan))
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        check_trails(batch)?;
+        let inner = self.inner()?;
+        let tables = inner.tables()?;
+        let answer = inner.writer.commit(batch, tables)?;
+        drop(inner);
+        // The thread broke off in the middle of a group.
+        answer.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+    }
+
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        let tables = self.inner()?.tables()?;
+        let mut gone = 0;
+        while gone < rows {
+            let (tables, left) = (tables.clone(), rows - gone);
+            let swept = self.run(move |committer| committer.sweep(&tables, now, left)).await?;
+            gone += swept;
+            if swept == 0 {
+                break;
+            }
+        }
+        Ok(gone)
+    }
+
+    async fn close(&self) -> Result<()> {
+        let Ok(inner) = self.inner() else { return Ok(()) };
+        drop(inner);
+        let done = self.run(|committer| committer.finish()).await;
+        self.release();
+        done
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("SqliteStore");
+        shown.field("path", &self.path).field("durability", &self.durability).finish()
+    }
+}
+
+/// Trails belong to the protocol over group-atomic stores.
+fn check_trails(batch: &Batch) -> Result<()> {
+    let has_trail = |write: &Write| matches!(write, Write::Put { trail: Some(_), .. });
+    match batch.writes.iter().any(has_trail) {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::Unsupported, "SQLite keeps no trails of rows")),
+    }
+}

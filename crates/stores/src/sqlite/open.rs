@@ -1,0 +1,170 @@
+//! Opening a database file: where it lies, which SQLite reads it, how its connections are set.
+//!
+//! ```text
+//! no network ─▶ SQLite ≥ 3.51.3 ─▶ write-ahead log ─▶ writer thread, readers when they are needed
+//! ```
+
+use super::commit::Committer;
+use super::error::failed;
+use super::mount;
+use super::steps::{Step, takes};
+use super::writer::Writer;
+use super::{Inner, Options, SQLITE_MIN};
+use data::store::Durability;
+use data::{Error, ErrorKind, Result};
+use rusqlite::{Connection, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+/// How long a statement waits for another process.
+const BUSY: Duration = Duration::from_secs(5);
+/// Connections for reading that are kept when nobody reads.
+const IDLE_MAX: usize = 8;
+/// Statements that a connection keeps prepared.
+const STATEMENTS: usize = 256;
+/// [`SQLITE_MIN`] as SQLite counts.
+const SQLITE_MIN_NUMBER: i32 = 3_051_003;
+
+/// Opens the store in a file, or makes it.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
+    check_version(rusqlite::version_number())?;
+    let path = absolute(path)?;
+    mount::refuse_network(&path)?;
+    let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
+    let committer = Committer::new(connection);
+    let writer = Writer::start(committer)?;
+    let pool = Pool { path, durability: options.durability, idle: Mutex::new(Vec::new()) };
+    Ok(Inner { writer, pool, tables: RwLock::new(None) })
+}
+
+fn check_version(number: i32) -> Result<()> {
+    match number >= SQLITE_MIN_NUMBER {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::Unsupported,
+            "this SQLite can damage a file that two connections write; build with a newer one",
+        )
+        .with("found", rusqlite::version())
+        .with("at_least", SQLITE_MIN)),
+    }
+}
+
+/// The path from the root on, with its folder made.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    let refused = |error: std::io::Error, path: &Path| {
+        Error::new(ErrorKind::Unavailable, "the folder of the database cannot be made or read")
+            .with("folder", path.display())
+            .with("reason", error.kind())
+            .caused_by(error)
+    };
+    if path.is_dir() {
+        let message = "a database is one file, and this is a folder; name a file in it";
+        return Err(Error::new(ErrorKind::Mismatch, message).with("path", path.display()));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| refused(error, folder))?;
+    let whole = folder.canonicalize().map_err(|error| refused(error, folder))?;
+    match path.file_name() {
+        Some(name) => Ok(whole.join(name)),
+        None => Err(Error::new(ErrorKind::Argument, "a database needs the name of a file")),
+    }
+}
+
+/// A connection, set as every connection of the store must be.
+fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .map_err(|error| opening(error, path))?;
+    if mode != "wal" {
+        let message = "the file system cannot hold the shared memory of a write-ahead log";
+        return Err(Error::new(ErrorKind::Unsupported, message).with("journal_mode", mode));
+    }
+    // FULL syncs the log at every commit, NORMAL only before it is written back: a power cut then
+    // takes the last commits and leaves the file whole. OFF leaves that to the system.
+    let synchronous = match durability {
+        Durability::Power if takes(Step::Sync) => "full",
+        Durability::Power => "normal",
+        Durability::Process => "normal",
+        Durability::None => "off",
+    };
+    let settings = [
+        ("synchronous", synchronous),
+        ("foreign_keys", "off"),
+        ("trusted_schema", "off"),
+        ("cell_size_check", "on"),
+        ("mmap_size", "0"),
+        ("temp_store", "memory"),
+    ];
+    for (name, value) in settings {
+        let set = connection.pragma_update_and_check(None, name, value, |_| Ok(()));
+        match set {
+            // Most settings answer nothing.
+            Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn opening(error: rusqlite::Error, path: &Path) -> Error {
+    let is_foreign = error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase);
+    let error = match is_foreign {
+        true => Error::new(
+            ErrorKind::Mismatch,
+            "the file is no database of SQLite's; give another path",
+        )
+        .caused_by(error),
+        false => failed(error),
+    };
+    error.with("file", path.display())
+}
+
+/// Connections for reading, as many as read at the same time.
+pub(super) struct Pool {
+    path: PathBuf,
+    durability: Durability,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Pool {
+    /// Reads with a connection of its own.
+    pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => connect(&self.path, self.durability, OpenFlags::empty())?,
+        };
+        let answer = work(&connection);
+        // One that is still inside a transaction would answer from the past.
+        if connection.is_autocommit() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE_MAX {
+                idle.push(connection);
+            }
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_library_is_refused_and_named() {
+        assert!(check_version(SQLITE_MIN_NUMBER).is_ok());
+        let error = check_version(SQLITE_MIN_NUMBER - 1).err();
+        assert_eq!(error.as_ref().map(Error::kind), Some(ErrorKind::Unsupported));
+        assert_eq!(
+            error.and_then(|e| e.value("at_least").map(str::to_string)).as_deref(),
+            Some(SQLITE_MIN)
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! Reads: rows by key and stretches of a range, all of one call as one COMMIT left them.
+//!
+//! They run where they are called: a row that is in memory takes microseconds, which no other
+//! thread would be worth.
+
+use super::error::failed;
+use super::steps::{Step, between, takes};
+use super::tables::{Table, Tables, prepared};
+use crate::native::range::{Bounds, bounds, spaces};
+use data::Result;
+use data::store::limits::PAGE_BYTES_MAX;
+use data::store::{End, Key, Keyed, Page, Row, Scan};
+use rusqlite::Connection;
+
+/// Rows for which room is made before they are read.
+const ROWS_EXPECTED: usize = 64;
+
+/// The rows under these keys, in their order.
+pub(super) fn get(
+    connection: &Connection,
+    tables: &Tables,
+    keys: &[Key],
+) -> Result<Vec<Option<Row>>> {
+    let one = |key: &Key| {
+        between();
+        tables.table(key.space())?.get(connection, key)
+    };
+    match keys {
+        [] => Ok(Vec::new()),
+        [key] => Ok(vec![one(key)?]),
+        keys => at_once(connection, || keys.iter().map(one).collect()),
+    }
+}
+
+/// Runs several statements on what one COMMIT left: no batch is seen in part.
+fn at_once<T>(connection: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    if !takes(Step::OneCommit) {
+        return work();
+    }
+    execute(connection, "BEGIN")?;
+    let answer = work();
+    // A reader has nothing to lose, whichever way it ends.
+    execute(connection, "COMMIT")?;
+    answer
+}
+
+/// Runs a statement without values.
+pub(super) fn execute(connection: &Connection, text: &str) -> Result<()> {
+    prepared(connection, text)?.raw_execute().map_err(failed)?;
+    Ok(())
+}
+
+/// A stretch of one range.
+pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Result<Page> {
+    let mut stretches: Vec<(&Table, Bounds<'_>)> = Vec::new();
+    if let Some(spaces) = spaces(&scan.range) {
+        for table in tables.among(spaces) {
+            let shape = table.shape.shape();
+            let bounds = bounds(shape, &scan.range).into_iter();
+            stretches.extend(bounds.flat_map(|b| b.stretches(shape)).map(|s| (table, s)));
+        }
+    }
+    if scan.reverse {
+        stretches.reverse();
+    }
+    match stretches.len() {
+        0 | 1 => page(connection, stretches, scan),
+        _ => at_once(connection, || page(connection, stretches, scan)),
+    }
+}
+
+fn page(
+    connection: &Connection,
+    stretches: Vec<(&Table, Bounds<'_>)>,
+    scan: &Scan,
+) -> Result<Page> {
+    let mut rows = Vec::with_capacity(scan.rows.min(ROWS_EXPECTED));
+    let mut bytes = 0;
+    for (table, stretch) in stretches {
+        let left = scan.rows - rows.len();
+        table.scan(connection, (stretch, scan.reverse), left, |key, row| {
+            bytes += key.bytes().len() + row.weight();
+            rows.push(Keyed { key, row });
+            bytes < PAGE_BYTES_MAX
+        })?;
+        if rows.len() >= scan.rows {
+            return Ok(Page { rows, end: End::Rows });
+        }
+        if bytes >= PAGE_BYTES_MAX {
+            return Ok(Page { rows, end: End::Bytes });
+        }
+    }
+    Ok(Page { rows, end: End::Range })
+}
