@@ -13,6 +13,7 @@ use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
 use stores::postgres::{self, PostgresStore};
+use stores::redis::RedisStore;
 use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
@@ -38,6 +39,7 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
             let store = apart(move || SqliteStore::open(file, &options)).await?;
             Ok(Arc::new(store))
         }
+        StoreUrl::Redis(options) => Ok(Arc::new(RedisStore::open(options.clone()).await?)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
 //!               ├─ files/      a tree of files that people can read and edit
 //!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
+//!               ├─ redis/      one server: Hashes, Sets and sorted sets, one script a commit
 //!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!
@@ -23,6 +24,8 @@ mod lock;
 pub mod native;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
