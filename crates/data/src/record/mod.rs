@@ -27,7 +27,7 @@
 //! A reader never trusts the bytes: whatever they are, it answers values or `Corrupt`.
 
 mod payload;
-mod read;
+pub(crate) mod read;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -125,6 +125,7 @@ impl RecordShape {
     }
 
     /// A reader of all fields, one after the other.
+    #[inline]
     pub fn reader<'r>(&'r self, record: &'r Bytes) -> Result<RecordReader<'r>> {
         let table = Table::open(record)?;
         Ok(RecordReader { record, table, walk: Walk::default(), fields: self.fields.iter() })
@@ -196,7 +197,44 @@ pub struct RecordReader<'r> {
     fields: std::slice::Iter<'r, RecordField>,
 }
 
-impl RecordReader<'_> {
+impl<'r> RecordReader<'r> {
+    /// The next field if it is of a type that `is_of` takes and has a payload, which `read` then
+    /// reads; otherwise nothing is passed.
+    #[inline]
+    pub(crate) fn next_plain<T>(
+        &mut self,
+        is_of: impl FnOnce(&Type) -> bool,
+        read: impl FnOnce(&'r [u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(field) = self.fields.as_slice().first() else { return Ok(None) };
+        if !is_of(field.field_type.required()) {
+            return Ok(None);
+        }
+        let Stored::Payload(payload) = self.table.next(&mut self.walk, field.number)? else {
+            return Ok(None);
+        };
+        self.fields.next();
+        read(payload).map(Some).map_err(|error| error.with("field", field.number))
+    }
+
+    /// The next field if it is a text, or a word of an enum that knows it, and not null.
+    #[inline]
+    pub(crate) fn next_text(&mut self) -> Result<Option<&'r str>> {
+        match self.fields.as_slice().first().map(|field| field.field_type.required()) {
+            Some(Type::Text) => self.next_plain(|_| true, read::text),
+            Some(Type::Enum(words)) => {
+                let ahead = (self.walk, self.fields.clone());
+                let word = self.next_plain(|_| true, read::text)?;
+                let known = word.filter(|word| words.iter().any(|known| known == word));
+                if known.is_none() {
+                    (self.walk, self.fields) = ahead;
+                }
+                Ok(known)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The next field.
     #[inline]
     pub fn next_value(&mut self) -> Result<Value> {

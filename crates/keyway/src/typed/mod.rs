@@ -13,7 +13,7 @@ mod value;
 mod word;
 
 pub use answer::{FromAnswer, Results, Row};
-pub use data::request::Given;
+pub use data::request::{Given, MemberReader};
 pub use optional::Optional;
 pub(crate) use value::unexpected;
 pub use value::{FromValue, Values};
