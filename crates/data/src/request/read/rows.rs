@@ -48,7 +48,21 @@ impl<'a> Finder<'a> {
         Ok(Finder { prepared, collection, shape: prepared.shape()?, owners })
     }
 
-    /// The records of rows of the collection, or of entries of the pattern's index, in their order.
+    /// The records of rows of the collection, or of entries of the pattern's index, in their order,
+    /// without those that are another's or no longer true.
+    pub async fn records(
+        &self,
+        session: &mut Session<'_>,
+        found: Vec<Keyed>,
+    ) -> Result<Vec<Record>> {
+        if self.prepared.index().is_none() && self.owners.is_empty() {
+            // In the place of the rows, since a record is no larger.
+            return Ok(found.into_iter().map(|row| self.made(row)).collect());
+        }
+        Ok(self.find(session, found).await?.into_iter().flatten().collect())
+    }
+
+    /// The record, or none, of each row of the collection, or entry of the pattern's index.
     pub async fn find(
         &self,
         session: &mut Session<'_>,
