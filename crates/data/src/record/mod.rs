@@ -165,20 +165,15 @@ impl RecordShape {
         }
     }
 
-    /// One field of floats; none where it is null.
-    pub fn read_f64(&self, record: &Bytes, slot: usize) -> Result<Option<f64>> {
-        let field = self.field(slot)?;
-        match (field.field_type.required(), field.find(record)?) {
-            (Type::F64, Stored::Payload(payload)) => {
-                read::float(payload).map(Some).map_err(|error| error.with("field", field.number))
-            }
-            (Type::F64, Stored::Null) => Ok(None),
-            (Type::F64, Stored::Unknown) => Ok(match field.missing {
-                Value::F64(value) => Some(value),
-                _ => None,
-            }),
-            _ => Err(payload::wrong_kind(&Type::F64).with("field", field.number)),
-        }
+    /// Two fields of floats; none where one is null.
+    pub fn read_point(
+        &self,
+        record: &Bytes,
+        (one, other): (usize, usize),
+    ) -> Result<Option<(f64, f64)>> {
+        let table = Table::open(record)?;
+        let (one, other) = (self.field(one)?.float(&table)?, self.field(other)?.float(&table)?);
+        Ok(one.zip(other))
     }
 
     /// The bytes of one field; none where it is null, or was not known when the record was written.
@@ -258,6 +253,21 @@ impl RecordField {
     fn find<'r>(&self, record: &'r [u8]) -> Result<Stored<'r>> {
         let near = usize::from(self.number.saturating_sub(1));
         Table::open(record)?.find(self.number, near)
+    }
+
+    fn float(&self, table: &Table<'_>) -> Result<Option<f64>> {
+        let near = usize::from(self.number.saturating_sub(1));
+        match (self.field_type.required(), table.find(self.number, near)?) {
+            (Type::F64, Stored::Payload(payload)) => {
+                read::float(payload).map(Some).map_err(|error| error.with("field", self.number))
+            }
+            (Type::F64, Stored::Null) => Ok(None),
+            (Type::F64, Stored::Unknown) => Ok(match self.missing {
+                Value::F64(value) => Some(value),
+                _ => None,
+            }),
+            _ => Err(payload::wrong_kind(&Type::F64).with("field", self.number)),
+        }
     }
 
     fn read(&self, record: &Bytes, table: &Table<'_>, near: usize) -> Result<Value> {
