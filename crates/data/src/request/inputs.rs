@@ -23,6 +23,13 @@ pub trait Inputs: Send + Sync {
     /// The type decides what a number or a text of a binding becomes; what is given has its own.
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>>;
 
+    /// What is given for the first segments of the pattern's key, where each is an argument as it
+    /// is given; nothing where one has to be asked for by itself.
+    fn key_front(&self, segments: usize) -> Option<Vec<&Value>> {
+        let _ = segments;
+        None
+    }
+
     /// A member of an earlier step of the batch.
     fn step_member(&self, step: &str, name: &str) -> Result<Value> {
         let _ = name;
@@ -101,6 +108,14 @@ impl<'a> CallInputs<'a> {
 impl Inputs for CallInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
         self.look(name, of, None)
+    }
+
+    fn key_front(&self, segments: usize) -> Option<Vec<&Value>> {
+        if self.row.is_some() {
+            return None;
+        }
+        let front = self.prepared.key_arguments.get(..segments)?;
+        front.iter().map(|position| self.given.get((*position)?)?.value()).collect()
     }
 
     fn now(&self) -> Milliseconds {
