@@ -1,6 +1,7 @@
 //! Answers: rows that are decoded when somebody looks, and what writes and counters came to.
 
 use super::members::MemberReader;
+use super::next::Cursor;
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
@@ -33,7 +34,7 @@ pub enum Answer {
         /// The rows.
         rows: Vec<Record>,
         /// Where to go on; nothing at the end.
-        next: Option<String>,
+        next: Option<Cursor>,
     },
     /// `insert`, `put`, `update`, `delete`, `take`, and `add` on a field of a record.
     Changed(Changed),

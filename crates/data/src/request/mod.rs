@@ -16,6 +16,7 @@ mod cursor;
 mod inputs;
 mod json;
 mod members;
+mod next;
 mod prepare;
 mod read;
 mod segments;
@@ -27,6 +28,7 @@ pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
 pub use json::key_text;
 pub use members::MemberReader;
+pub use next::Cursor;
 pub use prepare::Prepared;
 
 use crate::clock::{Clock, Random};

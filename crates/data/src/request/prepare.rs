@@ -1,6 +1,7 @@
 //! A pattern made ready: its plan on this store, and everything that goes by name looked up once.
 
 use super::answer::AnswerShape;
+use super::cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
 use keyspace::model::{Pattern, Segment, StepAction, StoreKind};
@@ -28,6 +29,8 @@ pub struct Prepared {
     pub page_reads: PageReads,
     /// For each segment of the key it goes by: which argument is its value, as it is given.
     pub(super) key_arguments: Vec<Option<usize>>,
+    /// What binds the cursors of a list to it, whoever calls.
+    pub(super) cursor_front: Vec<u8>,
     plan: Plan,
     kind: StoreKind,
 }
@@ -87,11 +90,14 @@ impl Prepared {
             steps,
             page_reads,
             key_arguments: Vec::new(),
+            cursor_front: Vec::new(),
             plan,
             kind,
         };
         if prepared.collection.is_some() {
             prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
+            let (name, key) = (&schema.keyspace().name.value, prepared.key()?);
+            prepared.cursor_front = cursor::bound_front(name, &prepared.pattern, key);
         }
         Ok(prepared)
     }

@@ -15,6 +15,7 @@ use super::walk::{Budget, Next, Walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::cursor;
 use crate::request::inputs::{CallInputs, Inputs};
+use crate::request::next::{Cursor, Unsealed};
 use crate::request::prepare::Prepared;
 use crate::request::{Answer, Call, Record, Runtime};
 use crate::session::Session;
@@ -33,7 +34,7 @@ pub(super) async fn list(
     let limit = limit_of(prepared, &inputs)?;
     let reverse = inputs.argument("reverse", Some(&Type::Bool))? == Some(Value::Bool(true));
     let shape = prepared.key()?;
-    let bound = cursor::bound(runtime.keyspace(), call, shape, reverse);
+    let bound = cursor::bound(call, reverse);
     let options = runtime.options();
     let mark = match inputs.argument("cursor", Some(&Type::Text))? {
         Some(Value::Text(text)) => Some(options.cursor_key.open(&bound, &text, session.now)?),
@@ -50,9 +51,13 @@ pub(super) async fn list(
     let at_end = pager.fill(session, prepared.page_reads.refills).await?;
     let next = match (at_end, pager.walk.mark()) {
         (true, _) => None,
-        (false, Some(mark)) => {
-            Some(options.cursor_key.seal(&bound, mark, session.now, options.random.as_ref())?)
-        }
+        (false, Some(mark)) => Some(Cursor::new(Unsealed {
+            key: options.cursor_key.clone(),
+            random: options.random.clone(),
+            bound,
+            mark: mark.clone(),
+            now: session.now,
+        })),
         (false, None) => {
             return Err(Error::new(ErrorKind::Internal, "a page has neither an end nor a mark"));
         }
