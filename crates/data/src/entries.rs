@@ -21,6 +21,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::key::{self, KeyReader, KeyType};
 use std::borrow::Cow;
 
+/// Bytes of the number that a key begins with.
+const SPACE_BYTES: usize = 2;
 /// Bytes that say how long the owner's key in a claim is.
 const OWNER_LENGTH_BYTES: usize = 2;
 
@@ -75,21 +77,25 @@ pub fn owner(collection: &CollectionSchema, index: &IndexSchema, keyed: &Keyed) 
     // way: nothing is decoded and encoded again.
     let bytes = keyed.key.as_ref();
     let mut reader = KeyReader::new(bytes).map_err(corrupt)?;
-    let mut places = Vec::with_capacity(index.key.segments.len());
-    for segment in &index.key.segments {
-        let start = reader.offset();
+    let mut ends = [0; key::KEY_SEGMENTS_MAX];
+    for (segment, end) in index.key.segments.iter().zip(&mut ends) {
         reader.value(*segment).map_err(corrupt)?;
-        places.push((start..reader.offset(), segment.direction));
+        *end = reader.offset();
     }
     let mut owner = Vec::with_capacity(bytes.len());
     owner.extend_from_slice(&collection.key.space.to_be_bytes());
     for (position, segment) in index.primary.iter().zip(&collection.key.segments) {
-        let place = places.get(*position).and_then(|(place, direction)| {
-            bytes.get(place.clone()).map(|bytes| (bytes, *direction))
-        });
-        let Some((bytes, direction)) = place else { return Err(without_owner()) };
-        let mask = if direction == segment.direction { 0x00 } else { 0xff };
-        owner.extend(bytes.iter().map(|byte| byte ^ mask));
+        let start = match position.checked_sub(1) {
+            Some(before) => ends.get(before).copied(),
+            None => Some(SPACE_BYTES),
+        };
+        let place = start.zip(ends.get(*position)).and_then(|(start, end)| bytes.get(start..*end));
+        let held = index.key.segments.get(*position);
+        let (Some(bytes), Some(held)) = (place, held) else { return Err(without_owner()) };
+        match held.direction == segment.direction {
+            true => owner.extend_from_slice(bytes),
+            false => owner.extend(bytes.iter().map(|byte| !byte)),
+        }
     }
     Ok(Key::from(owner))
 }
@@ -119,10 +125,10 @@ pub fn claim(owner: &Key, kept: &[u8]) -> Result<Bytes> {
 }
 
 /// What an entry or claim keeps: a record of the fields in `keep`.
-pub fn kept(index: &IndexSchema, row: &Row) -> Result<Bytes> {
+pub fn kept<'r>(index: &IndexSchema, row: &'r Row) -> Result<Cow<'r, Bytes>> {
     match index.model.unique {
-        true => split_claim(&row.value).map(|(_, kept)| kept),
-        false => Ok(row.value.clone()),
+        true => split_claim(&row.value).map(|(_, kept)| Cow::Owned(kept)),
+        false => Ok(Cow::Borrowed(&row.value)),
     }
 }
 

@@ -57,22 +57,26 @@ pub(super) fn encode_row(
 
 /// A row as it was.
 pub(super) fn decode_row(stored: impl Into<Bytes>) -> Result<Row> {
-    let mut stored: Bytes = stored.into();
-    let flags = stored.try_get_u8().map_err(|_| damaged("row"))?;
+    let mut value: Bytes = stored.into();
+    let (flags, mut rest) = value.split_first().ok_or_else(|| damaged("row"))?;
     if flags & !(HAS_VERSION | HAS_EXPIRES) != 0 {
         return Err(damaged("row").with("flags", flags));
     }
     let mut version = None;
     if flags & HAS_VERSION != 0 {
-        let mut id = [0; 16];
-        stored.try_copy_to_slice(&mut id).map_err(|_| damaged("row"))?;
-        version = Some(CommitId::from_stored(id));
+        let (id, after) = rest.split_first_chunk().ok_or_else(|| damaged("row"))?;
+        version = Some(CommitId::from_stored(*id));
+        rest = after;
     }
     let mut expires = None;
     if flags & HAS_EXPIRES != 0 {
-        expires = Some(stored.try_get_i64().map_err(|_| damaged("row"))?);
+        let (at, after) = rest.split_first_chunk().ok_or_else(|| damaged("row"))?;
+        expires = Some(Milliseconds::from_be_bytes(*at));
+        rest = after;
     }
-    Ok(Row { value: stored, version, expires, trail: None })
+    let front = value.len() - rest.len();
+    value.advance(front);
+    Ok(Row { value, version, expires, trail: None })
 }
 
 /// The part of a range in which rows can lie.
