@@ -15,6 +15,7 @@ use keyspace::model::{Allow, Keyspace};
 use std::collections::HashSet;
 use std::sync::Arc;
 use stores::engine::EngineStore;
+use stores::sqlite::SqliteStore;
 
 const APPS: [(&str, &str, &str); 5] = [
     app(
@@ -177,6 +178,45 @@ fn scrub_is_clean(name: &str, store: &dyn Store, keyspace: &Arc<Keyspace>) {
     let mut seen = |problem: Option<&_>, _: &_| problems.extend(problem.cloned());
     block_on(scrub.run(&mut seen)).expect("everything can be read");
     assert!(problems.is_empty(), "{name}: {problems:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn the_applications_run_on_files() {
+    use stores::files::FilesStore;
+    let folder = std::env::temp_dir().join(format!("keyway-apps-files-{}", std::process::id()));
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let make = || {
+        let next = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let path = folder.join(next.to_string());
+        let options = stores::files::Options {
+            durability: Durability::Process,
+            ..stores::files::Options::default()
+        };
+        let store = FilesStore::open(path, &options).expect("a new folder can be opened");
+        Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
+fn the_applications_run_on_sqlite() {
+    let folder = std::env::temp_dir().join(format!("keyway-apps-sqlite-{}", std::process::id()));
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let make = || {
+        let next = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let options = stores::sqlite::Options { durability: Durability::Process };
+        let path = folder.join(format!("{next}.db"));
+        let store = SqliteStore::open(path, &options).expect("a new file can be opened");
+        Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
 }
 
 #[test]

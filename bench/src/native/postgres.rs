@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! server of its own ─▶ one database a contender, the same notes ─▶ turns, one after the other
-//! cargo run --release -p bench --bin native_postgres -- [notes] [rounds] [seconds a turn]
+//! cargo run --release -p bench --bin postgres -- [notes] [rounds] [seconds a turn]
 //! ```
 //!
 //! The expert writes the same tables with the same versions, locks, checks and outcomes: prepared

@@ -138,23 +138,39 @@ impl Builder {
         let url: StoreUrl = url.parse()?;
         let (keyspace, warnings) = read(text, shown, url.kind())?;
         let keyspace = Arc::new(keyspace);
-        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::start()));
         let random = match self.random {
             Some(random) => random,
             None => Arc::new(SystemRandom::start()?),
         };
         let store = wiring::open(&url).await?;
+        let clock = match (self.clock, store.time().await?) {
+            (Some(clock), _) => clock,
+            // Several machines use it, and their clocks may differ.
+            (None, Some(now)) => Arc::new(SystemClock::at(now)),
+            (None, None) => Arc::new(SystemClock::start()),
+        };
         let mut options = Options::new(clock, random);
         match (self.cursor_key, &url) {
             (Some(key), _) => options.cursor_key = CursorKey::new(key),
             (None, StoreUrl::Engine { directory, .. }) => {
                 options.cursor_key = cursor_key::load_or_make(directory, options.random.as_ref())?;
             }
+            (None, StoreUrl::Files { directory, .. }) => {
+                let own = directory.join(keyspace::layout::files::OWN_DIRECTORY);
+                options.cursor_key = cursor_key::load_or_make(&own, options.random.as_ref())?;
+            }
             (None, StoreUrl::Postgres(url)) => {
                 options.cursor_key =
                     wiring::postgres_cursor_key(url, &keyspace, options.random.as_ref()).await?;
             }
-            (None, StoreUrl::Memory) => {}
+            (None, StoreUrl::Memory | StoreUrl::Sqlite { .. }) => {}
+            (None, StoreUrl::Redis(_)) => {
+                let mut fresh = [0; 32];
+                options.random.fill(&mut fresh);
+                if let Some(key) = store.secret(fresh).await? {
+                    options.cursor_key = CursorKey::new(key);
+                }
+            }
         }
         let in_environment = || std::env::var_os(CHECK_BOUNDS).is_some_and(|value| value == "1");
         options.check_bounds = self.check_bounds.unwrap_or_else(in_environment);

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
+//!               ├─ files/      a tree of files that people can read and edit
 //!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
+//!               ├─ redis/      one server: Hashes, Sets and sorted sets, one script a commit
 //!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!
@@ -10,11 +12,20 @@
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(all(feature = "files", unix))]
+pub mod files;
+#[cfg(any(feature = "engine", feature = "files"))]
+mod lock;
 pub mod native;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

@@ -10,7 +10,7 @@
 //! Each thread has at most one call under way: at the kill it may have happened or not.
 //! `KEYWAY_KILLS` sets the number of kills, `KEYWAY_SEED` the seed.
 
-#![cfg(all(feature = "engine", unix))]
+#![cfg(all(feature = "engine", feature = "files", unix))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,7 +30,7 @@ use data::ErrorKind;
 use data::store::Durability;
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use work::{ACCOUNTS, Round, call};
+use work::{ACCOUNTS, Kind, Round, call};
 
 /// Rounds in one folder, so that what one recovery leaves behind meets the next.
 const ROUNDS_IN_A_FOLDER: u32 = 8;
@@ -39,11 +39,20 @@ const ROUNDS_IN_A_FOLDER: u32 = 8;
 type Answered = Result<Json, String>;
 
 #[test]
-fn patterns_survive_kills() {
+fn patterns_survive_kills_on_the_engine() {
+    survive_kills(Kind::Engine, 40);
+}
+
+#[test]
+fn patterns_survive_kills_on_files() {
+    survive_kills(Kind::Files, 200);
+}
+
+fn survive_kills(kind: Kind, kills: u64) {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let kills = number("KEYWAY_KILLS").unwrap_or(40);
+    let kills = number("KEYWAY_KILLS").unwrap_or(kills);
     let seed = number("KEYWAY_SEED").unwrap_or(0x7061_7474);
-    println!("KEYWAY_SEED={seed} KEYWAY_KILLS={kills}");
+    println!("{} KEYWAY_SEED={seed} KEYWAY_KILLS={kills}", kind.name());
     let mut folder = Folder::new();
     let mut model = Model::default();
     let (mut acknowledged, mut changed) = (0, 0);
@@ -57,7 +66,7 @@ fn patterns_survive_kills() {
             true => Durability::Process,
             false => Durability::Power,
         };
-        let round = Round::new(seed, number, durability);
+        let round = Round::new(kind, seed, number, durability);
         let acks = kill_once(&round, folder.path());
         acknowledged += acks.iter().map(Vec::len).sum::<usize>();
         changed += acks.iter().flatten().filter(|answer| answer.is_ok()).count();
@@ -69,7 +78,8 @@ fn patterns_survive_kills() {
 
 /// Lets a child run and kills it; what each thread was answered, call by call.
 fn kill_once(round: &Round, folder: &Path) -> Vec<Vec<Answered>> {
-    let told = format!("{} {} {}", round.seed, round.number, round.durability);
+    let kind = round.kind.name();
+    let told = format!("{} {} {} {kind}", round.seed, round.number, round.durability);
     let seed = round.seed ^ u64::from(round.number);
     let test = "child_calls_until_it_is_killed";
     let acknowledged = kill::kill_once(test, &told, folder, round.threads, seed);
@@ -89,7 +99,8 @@ fn child_calls_until_it_is_killed() {
     let Some((told, folder)) = kill::told() else { return };
     let told: Vec<&str> = told.split(' ').collect();
     let durability = Durability::from_name(told[2]).unwrap();
-    let round = Round::new(told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
+    let kind = Kind::from_name(told[3]);
+    let round = Round::new(kind, told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
     let (runtime, ..) = round.open(&folder);
     for account in 0..ACCOUNTS {
         let account = json!({"ledger": "main", "account": account.to_string()});
