@@ -38,7 +38,7 @@ use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
-use payload::Payload;
+pub use payload::Payload;
 use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
@@ -66,12 +66,23 @@ impl RecordShape {
         if values.len() != self.fields.len() {
             return Err(Error::new(ErrorKind::Internal, "a record has too few or too many values"));
         }
-        let mut payloads = Vec::with_capacity(values.len());
+        self.encode_payloads(|slot, field| match values.get(slot) {
+            Some(Value::Null) | None => Ok(None),
+            Some(value) => Payload::of(value, field.field_type.required()).map(Some),
+        })
+    }
+
+    /// The bytes of a record whose fields are at hand as they are written, or nothing where one is
+    /// null: for stores that keep fields in forms of their own. `payload` is asked for each slot.
+    pub fn encode_payloads<'p>(
+        &self,
+        mut payload: impl FnMut(usize, &RecordField) -> Result<Option<Payload<'p>>>,
+    ) -> Result<Bytes> {
+        let mut payloads = Vec::with_capacity(self.fields.len());
         let mut nulls = Vec::new();
-        for (field, value) in self.fields.iter().zip(values) {
-            if !value.is_null() {
-                let payload = Payload::of(value, field.field_type.required())
-                    .map_err(|error| error.with("field", field.number))?;
+        for (slot, field) in self.fields.iter().enumerate() {
+            let found = payload(slot, field).map_err(|error| error.with("field", field.number))?;
+            if let Some(payload) = found {
                 payloads.push((field.number, payload));
             } else if !field.field_type.is_optional() {
                 return Err(payload::wrong_kind(&field.field_type).with("field", field.number));

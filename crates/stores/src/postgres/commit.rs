@@ -22,6 +22,7 @@ use super::outcome;
 use super::read::ordinal;
 use super::steps::{Step, between, takes};
 use super::tables::Table;
+use super::value::Native;
 use crate::sql::table::Parts;
 use data::store::{Batch, Conflict, Judgement, Key, Outcome, Row, Total, Write, judge};
 use data::{Error, ErrorKind, Result};
@@ -37,6 +38,8 @@ const WAIT_FIRST: Duration = Duration::from_millis(4);
 /// The longest.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
+/// Rows of one table from which on they are put by one statement.
+const ROWS_TOGETHER: usize = 4;
 /// The shortest time in which a batch is tried.
 const PATIENCE_MIN: Duration = Duration::from_secs(1);
 
@@ -226,14 +229,23 @@ impl Work<'_> {
             false => (None, remembered),
         };
         requests.extend(inside);
+        let mut puts: Vec<Puts<'_>> = Vec::new();
         for (key, row) in effects {
             let table = tables.of(key).map_err(Fault::Refused)?;
-            let (text, values) = match &row {
-                Some(row) => (&table.put, table.row_values(key, Parts::from(row))),
-                None => (&table.delete, table.values_of(key)),
+            let Some(row) = row else {
+                let values = table.values_of(key).map_err(Fault::Refused)?;
+                let delete = lease.statement(&table.delete).await?;
+                requests.push(Request::Prepared(delete, values));
+                continue;
             };
-            let values = values.map_err(Fault::Refused)?;
-            requests.push(Request::Prepared(lease.statement(text).await?, values));
+            let values = table.row_values(key, Parts::from(&row)).map_err(Fault::Refused)?;
+            match puts.iter_mut().find(|puts| Arc::ptr_eq(puts.table, table)) {
+                Some(puts) => puts.rows.push(values),
+                None => puts.push(Puts { table, rows: vec![values] }),
+            }
+        }
+        for puts in puts {
+            puts.requests(lease, &mut requests).await?;
         }
         requests.push(Request::Plain("COMMIT"));
         *sent = true;
@@ -242,6 +254,37 @@ impl Work<'_> {
             lease.send(vec![outside], self.until).await?;
         }
         Ok(Done::Committed(totals))
+    }
+}
+
+/// Rows that are put into one table.
+struct Puts<'p> {
+    table: &'p Arc<Table>,
+    rows: Vec<Vec<Native<'static>>>,
+}
+
+impl Puts<'_> {
+    /// One statement for many rows, or one for each.
+    async fn requests(
+        self,
+        lease: &mut Lease,
+        requests: &mut Vec<Request<'_>>,
+    ) -> Result<(), Fault> {
+        let many = self.table.put_many.as_ref().filter(|_| self.rows.len() >= ROWS_TOGETHER);
+        let Some((text, elements)) = many else {
+            let put = lease.statement(&self.table.put).await?;
+            requests.extend(self.rows.into_iter().map(|row| Request::Prepared(put.clone(), row)));
+            return Ok(());
+        };
+        let mut arrays: Vec<Vec<Native<'static>>> =
+            elements.iter().map(|_| Vec::with_capacity(self.rows.len())).collect();
+        for row in self.rows {
+            arrays.iter_mut().zip(row).for_each(|(array, value)| array.push(value));
+        }
+        let typed = elements.iter().cloned().zip(arrays);
+        let values = typed.map(|(element, values)| Native::Array(element, values)).collect();
+        requests.push(Request::Prepared(lease.statement(text).await?, values));
+        Ok(())
     }
 }
 

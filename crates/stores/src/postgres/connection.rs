@@ -48,7 +48,8 @@ pub(super) struct Pool {
 /// One connection.
 struct Connection {
     client: Client,
-    statements: HashMap<Arc<str>, Statement>,
+    /// By where their text is in memory: it stays there as long as it is kept here.
+    statements: HashMap<usize, (Arc<str>, Statement)>,
     driver: JoinHandle<()>,
 }
 
@@ -172,12 +173,13 @@ impl Lease {
     /// A statement, prepared on this connection the first time.
     pub(super) async fn statement(&mut self, text: &Arc<str>) -> Result<Statement, Fault> {
         let connection = self.connection()?;
-        if let Some(statement) = connection.statements.get(text) {
+        let place = text.as_ptr().addr();
+        if let Some((_, statement)) = connection.statements.get(&place) {
             return Ok(statement.clone());
         }
         let prepared = timeout(ANSWER_WITHIN, connection.client.prepare(text)).await;
         let statement = prepared.map_err(|_| Fault::Lost(error::late()))??;
-        connection.statements.insert(text.clone(), statement.clone());
+        connection.statements.insert(place, (text.clone(), statement.clone()));
         Ok(statement)
     }
 

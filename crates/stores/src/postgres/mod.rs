@@ -12,6 +12,7 @@
 //!
 //! Nothing here asks the time: batches bring their own, and waiting is measured from the call.
 
+mod binary;
 mod catalogue;
 mod commit;
 mod connection;
@@ -21,6 +22,7 @@ mod lock;
 mod open;
 mod outcome;
 mod read;
+mod statement;
 mod steps;
 mod structure;
 mod sweep;

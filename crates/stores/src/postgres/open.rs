@@ -73,6 +73,9 @@ const SETTINGS: &str = "\
     current_setting('fsync'), current_setting('full_page_writes'), \
     current_setting('synchronous_commit'), pg_is_in_recovery()";
 
+/// Ends what is done for a client that is gone.
+const NOTICE: &str = "SET client_connection_check_interval = '1s'";
+
 /// Refuses a server that cannot keep what the options promise; answers what sessions are set to.
 pub(super) async fn check(client: &Client, options: &Options) -> Result<String> {
     let found = client.query_one(SETTINGS, &[]).await;
@@ -109,8 +112,9 @@ pub(super) async fn check(client: &Client, options: &Options) -> Result<String> 
         (_, "off") => "SET synchronous_commit = on".to_string(),
         (_, stronger) => format!("SET synchronous_commit = {stronger}"),
     };
-    if version >= 140_000 {
-        settings += "; SET client_connection_check_interval = '1s'";
+    // Some versions and systems cannot notice that a client is gone.
+    if client.batch_execute(NOTICE).await.is_ok() {
+        settings = format!("{settings}; {NOTICE}");
     }
     Ok(settings)
 }

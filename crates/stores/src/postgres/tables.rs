@@ -7,22 +7,22 @@
 //! Statements are written once and prepared once a connection. Tables are named without their
 //! schema: a session looks into one schema only.
 
+use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
 use super::value::{self, NEVER, Native, Raw};
-use crate::sql::statement::{ScanForm, Writer};
+use crate::native;
+use crate::sql::statement::ScanForm;
 use crate::sql::table::{ColumnShape, Part, Parts, TableShape};
-use data::schema::{ContentShape, Schema, Space};
+use bytes::Bytes;
+use data::schema::{CollectionSchema, ContentShape, Schema, Slot, Space};
 use data::store::{Key, Keyed, Row, Version};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::layout::postgres::{PostgresLayout, PostgresType};
 use keyspace::layout::tables::Purpose;
-use keyspace::layout::words::Dialect;
+use keyspace::model::Type;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio_postgres::types::Type as NativeType;
-
-/// Writes statements in PostgreSQL's words.
-const WRITER: Writer = Writer { dialect: Dialect::Postgres };
 
 /// Everything there is for a keyspace.
 #[derive(Debug)]
@@ -36,20 +36,14 @@ pub(super) struct Tables {
     pub(super) swept: Vec<Arc<Table>>,
 }
 
-/// The statements on the table that remembers commits.
-#[derive(Debug)]
-pub(super) struct Calls {
-    pub(super) insert: Arc<str>,
-    pub(super) find: Arc<str>,
-    pub(super) forget: Arc<str>,
-}
-
 /// A table with its statements.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) shape: TableShape<PostgresType>,
     pub(super) get: Arc<str>,
     pub(super) put: Arc<str>,
+    /// Many rows at once, by an array a column; not where a column is an array itself.
+    pub(super) put_many: Option<(Arc<str>, Vec<NativeType>)>,
     pub(super) delete: Arc<str>,
     /// The version, end and count of a row.
     pub(super) peek: Arc<str>,
@@ -62,24 +56,12 @@ pub(super) struct Table {
     pub(super) sweep: Option<Sweep>,
     /// Rows that are likely to fit into a page.
     pub(super) page_rows: AtomicUsize,
+    /// The collection whose rows are read without their values; not where a field is a list.
+    direct: Option<Arc<CollectionSchema>>,
+    /// Where the version and the end stand in the content.
+    version: Option<usize>,
+    expires: Option<usize>,
     scans: RwLock<HashMap<Vec<ScanForm>, Arc<str>>>,
-}
-
-/// Statements about many rows: each key with its number.
-#[derive(Debug)]
-pub(super) struct Many {
-    pub(super) get: Arc<str>,
-    pub(super) peek: Arc<str>,
-    elements: Vec<NativeType>,
-}
-
-/// Statements that remove rows which have ended.
-#[derive(Debug)]
-pub(super) struct Sweep {
-    /// Some ended rows, by the order in which they end: their columns.
-    pub(super) rows: Arc<str>,
-    /// A row of this key, if it has ended.
-    pub(super) ended: Arc<str>,
 }
 
 impl Tables {
@@ -130,21 +112,6 @@ fn is_sweep(table: &Table, index: &keyspace::layout::postgres::PostgresIndex) ->
     }
 }
 
-impl Calls {
-    fn new(table: &str) -> Calls {
-        let table = Dialect::Postgres.name(table);
-        Calls {
-            insert: format!("INSERT INTO {table} (id, outcome, at) VALUES ($1, $2, $3)").into(),
-            find: format!("SELECT outcome FROM {table} WHERE id = $1").into(),
-            forget: format!(
-                "DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} \
-                 WHERE at < $1 ORDER BY at LIMIT $2))"
-            )
-            .into(),
-        }
-    }
-}
-
 impl Table {
     fn new(shape: TableShape<PostgresType>, counts: bool) -> Table {
         let (table, key) = (WRITER.table(&shape), whole_key(&shape));
@@ -152,12 +119,16 @@ impl Table {
         Table {
             get: WRITER.get(&shape).into(),
             put: WRITER.put(&shape).into(),
+            put_many: put_many(&shape),
             delete: WRITER.delete(&shape).into(),
             peek: format!("SELECT {peeked} FROM {table} WHERE {key}").into(),
             many: Many::new(&shape, &peeked),
             walk: walk(&shape),
             sweep: Sweep::new(&shape),
             page_rows: AtomicUsize::new(usize::MAX),
+            direct: shape.collection().filter(|of| is_direct(of)).cloned(),
+            version: shape.content.iter().position(|place| is_version(&shape, *place)),
+            expires: shape.content.iter().position(|place| Some(*place) == shape.expires),
             scans: RwLock::default(),
             shape,
         }
@@ -213,20 +184,55 @@ impl Table {
 
     /// The parts of a scanned row: its key, and what it is.
     pub(super) fn keyed(&self, found: &tokio_postgres::Row) -> Result<Keyed> {
-        let count = self.shape.segments.len();
-        let columns = self.columns(found, 0, &self.shape.segments)?;
-        let segments = self.shape.segments_of(columns)?;
-        let content = self.columns(found, count, &self.shape.content)?;
-        let key = self.shape.key_of(&segments)?;
-        let row = self.shape.row_of(&segments, content)?;
+        let shape = self.shape.shape();
+        let mut segments = Vec::with_capacity(shape.segments.len());
+        for (place, segment) in shape.segments.iter().enumerate() {
+            let Some(raw) = raw(found, place)? else {
+                return Err(Error::new(ErrorKind::Corrupt, "a column of a key is null"));
+            };
+            segments.push(value::segment(segment.kind, raw)?);
+        }
+        let key = native::key::encode(shape, &segments)?;
+        let row = self.row(&key, found, segments.len())?;
         Ok(Keyed { key, row })
     }
 
     /// A row whose key is known; its content begins at the column `from`.
     pub(super) fn row(&self, key: &Key, found: &tokio_postgres::Row, from: usize) -> Result<Row> {
+        if let Some(value) = self.content(found, from)? {
+            let column = |place: Option<usize>| match place {
+                Some(place) => raw(found, from + place),
+                None => Ok(None),
+            };
+            let version = column(self.version)?.map(version).transpose()?;
+            let expires = value::expires(column(self.expires)?)?;
+            return Ok(Row { value, version, expires, trail: None });
+        }
         let segments = self.shape.shape().decode(key)?;
         let content = self.columns(found, from, &self.shape.content)?;
         self.shape.row_of(&segments, content)
+    }
+
+    /// The content of a row, straight from its columns; none where its values must be known.
+    fn content(&self, found: &tokio_postgres::Row, from: usize) -> Result<Option<Bytes>> {
+        let one = || match raw(found, from)? {
+            Some(raw) => Ok(raw),
+            None => Err(Error::new(ErrorKind::Corrupt, "a column has no value")),
+        };
+        let Some(direct) = &self.direct else { return Ok(None) };
+        Ok(Some(match &direct.content {
+            ContentShape::Nothing => Bytes::new(),
+            ContentShape::Text => value::text_bytes(one()?)?,
+            ContentShape::Bytes | ContentShape::Json | ContentShape::Count => {
+                Bytes::copy_from_slice(one()?)
+            }
+            ContentShape::Record(shape) => {
+                shape.encode_payloads(|slot, field| match raw(found, from + slot)? {
+                    None => Ok(None),
+                    Some(raw) => value::payload(&field.field_type, raw),
+                })?
+            }
+        }))
     }
 
     /// What a check or an addition needs of a row: no more than its version, end and count.
@@ -237,7 +243,7 @@ impl Table {
             None => None,
         };
         let expires = value::expires(raw(1)?)?;
-        let value = raw(2)?.map(bytes::Bytes::copy_from_slice).unwrap_or_default();
+        let value = raw(2)?.map(Bytes::copy_from_slice).unwrap_or_default();
         Ok(Row { value, version, expires, trail: None })
     }
 
@@ -276,6 +282,16 @@ impl Table {
     }
 }
 
+/// Whether every field is written in a record as its column has it, or nearly so.
+fn is_direct(collection: &CollectionSchema) -> bool {
+    let plain = |slot: &Slot| !matches!(slot.slot_type.required(), Type::List(_) | Type::Path);
+    collection.slots.iter().all(plain)
+}
+
+fn is_version(shape: &TableShape<PostgresType>, place: usize) -> bool {
+    shape.columns.get(place).is_some_and(|column| column.part == Part::Version)
+}
+
 fn raw(found: &tokio_postgres::Row, place: usize) -> Result<Option<&[u8]>> {
     let Raw(raw) = found.try_get(place).map_err(|error| {
         Error::new(ErrorKind::Internal, "an answer has too few columns").caused_by(error)
@@ -310,164 +326,4 @@ fn held(
     )
     .with("field", &column.name)
     .with("given", shown))
-}
-
-/// What [`Table::peeked`] reads.
-fn peeked(shape: &TableShape<PostgresType>, counts: bool) -> String {
-    let find = |is: &dyn Fn(&ColumnShape<PostgresType>) -> bool| {
-        let found = shape.columns.iter().find(|column| is(column));
-        found.map(|column| Dialect::Postgres.name(&column.name))
-    };
-    let ends = shape.expires.and_then(|place| shape.columns.get(place));
-    let version = find(&|column| column.part == Part::Version);
-    let expires = ends.map(|column| Dialect::Postgres.name(&column.name));
-    let total = counts.then(|| find(&|column| column.part == Part::Slot(0))).flatten();
-    let or = |column: Option<String>, of: &str| column.unwrap_or_else(|| format!("NULL::{of}"));
-    format!("{}, {}, {}", or(version, "uuid"), or(expires, "timestamptz"), or(total, "bigint"))
-}
-
-impl Many {
-    fn new(shape: &TableShape<PostgresType>, peeked: &str) -> Option<Many> {
-        let mut elements = Vec::new();
-        for segment in &shape.shape().segments {
-            elements.push(value::key_element(segment.kind)?);
-        }
-        if elements.is_empty() {
-            return None;
-        }
-        let table = WRITER.table(shape);
-        let columns = shape.segments.iter().filter_map(|place| shape.columns.get(*place));
-        let mut arrays = Vec::new();
-        let mut names = Vec::new();
-        let mut joined = Vec::new();
-        for (number, (column, element)) in columns.zip(&elements).enumerate() {
-            let place = number + 1;
-            arrays.push(format!("${place}::{}[]", element.name()));
-            names.push(format!("k{place}"));
-            let collate = match *element == NativeType::TEXT {
-                true => " COLLATE \"C\"",
-                false => "",
-            };
-            let name = Dialect::Postgres.name(&column.name);
-            joined.push(format!("t.{name} = k.k{place}{collate}"));
-        }
-        let from = format!(
-            "FROM unnest({}) WITH ORDINALITY AS k({}, n) JOIN {table} t ON {}",
-            arrays.join(", "),
-            names.join(", "),
-            joined.join(" AND ")
-        );
-        let content = match shape.content.as_slice() {
-            [] => String::new(),
-            content => {
-                let columns = content.iter().filter_map(|place| shape.columns.get(*place));
-                columns.map(|c| format!(", t.{}", Dialect::Postgres.name(&c.name))).collect()
-            }
-        };
-        Some(Many {
-            get: format!("SELECT k.n{content} {from}").into(),
-            peek: format!("SELECT k.n, {peeked} {from}").into(),
-            elements,
-        })
-    }
-
-    /// The values of a statement about these keys.
-    pub(super) fn values(&self, table: &Table, keys: &[&Key]) -> Result<Vec<Native<'static>>> {
-        let mut arrays: Vec<Vec<Native<'static>>> =
-            self.elements.iter().map(|_| Vec::with_capacity(keys.len())).collect();
-        for key in keys {
-            let values = table.key_values(&table.shape.shape().decode(key)?)?;
-            for (array, value) in arrays.iter_mut().zip(values) {
-                array.push(value);
-            }
-        }
-        let typed = self.elements.iter().cloned().zip(arrays);
-        Ok(typed.map(|(element, values)| Native::Array(element, values)).collect())
-    }
-}
-
-impl Sweep {
-    fn new(shape: &TableShape<PostgresType>) -> Option<Sweep> {
-        let ends = shape.columns.get(shape.expires?)?;
-        let ends = Dialect::Postgres.name(&ends.name);
-        let (table, key) = (WRITER.table(shape), whole_key(shape));
-        let mut read = shape.segments.clone();
-        read.extend(&shape.content);
-        let read = match read.is_empty() {
-            true => "1".to_string(),
-            false => WRITER.columns(shape, &read),
-        };
-        let last = shape.key.len() + 1;
-        Some(Sweep {
-            rows: format!(
-                "DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} \
-                 WHERE {ends} <= $1 ORDER BY {ends} LIMIT $2 FOR UPDATE SKIP LOCKED)) \
-                 RETURNING {read}"
-            )
-            .into(),
-            ended: format!("DELETE FROM {table} WHERE {key} AND {ends} <= ${last}").into(),
-        })
-    }
-}
-
-/// See [`Table::walk`]: groups ascend and what is in them descends, so that a group is read
-/// backwards, and no index has the order of all.
-fn walk(shape: &TableShape<PostgresType>) -> Option<(Arc<str>, Arc<str>)> {
-    let group = shape.shape().group;
-    let columns = shape.segments.iter().filter_map(|place| shape.columns.get(*place));
-    let mut rest = columns.skip(group).peekable();
-    if group == 0 || rest.peek().is_none() || !rest.all(|column| column.descending) {
-        return None;
-    }
-    let mut read = shape.segments.clone();
-    read.extend(&shape.content);
-    let (table, read) = (WRITER.table(shape), WRITER.columns(shape, &read));
-    let key = WRITER.columns(shape, &shape.key);
-    let places: Vec<String> = (1..=shape.key.len()).map(|number| WRITER.place(number)).collect();
-    let last = WRITER.place(shape.key.len() + 1);
-    let first = format!("SELECT {read} FROM {table} ORDER BY {key} LIMIT $1");
-    let next = format!(
-        "SELECT {read} FROM {table} WHERE ({key}) > ({}) ORDER BY {key} LIMIT {last}",
-        places.join(", ")
-    );
-    Some((first.into(), next.into()))
-}
-
-/// The columns of the primary key, each equal to a value.
-fn whole_key(shape: &TableShape<PostgresType>) -> String {
-    let columns = shape.key.iter().filter_map(|place| shape.columns.get(*place));
-    let equal = columns.enumerate().map(|(number, column)| {
-        format!("{} = ${}", Dialect::Postgres.name(&column.name), number + 1)
-    });
-    equal.collect::<Vec<_>>().join(" AND ")
-}
-
-/// Stretches one behind the other, each read only as far as the ones before it leave room.
-fn stretches(shape: &TableShape<PostgresType>, forms: &[ScanForm]) -> String {
-    let mut parts = Vec::new();
-    let mut values = 0;
-    for form in forms {
-        // Every stretch counts its values anew; the last of each is its limit.
-        let text = WRITER.scan(shape, *form);
-        let edge = |edge: Option<(usize, bool)>| edge.map_or(0, |(values, _)| values);
-        let literals = shape.key.len() - shape.segments.len();
-        let count = literals + form.equal + edge(form.lower) + edge(form.upper) + 1;
-        parts.push(format!("({})", renumbered(&text, values)));
-        values += count;
-    }
-    format!("{} LIMIT ${values}", parts.join(" UNION ALL "))
-}
-
-/// The same statement with every `$number` so much larger. Names are quoted or plain words, so that
-/// no other `$` is in it.
-fn renumbered(text: &str, by: usize) -> String {
-    let mut parts = text.split('$');
-    let mut moved = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (number, rest) = part.split_at_checked(digits).unwrap_or((part, ""));
-        let number: usize = number.parse().unwrap_or_default();
-        moved.push_str(&format!("${}{rest}", number + by));
-    }
-    moved
 }

@@ -6,15 +6,23 @@
 //!
 //! | type | column | form |
 //! |---|---|---|
-//! | text | `text` | as it is; U+0000, which no text of PostgreSQL has, is U+0001 U+0001, and U+0001 is U+0001 U+0002: the order stays |
+//! | text | `text` | as it is, but for U+0000, which is U+0001 U+0001, and U+0001 |
 //! | u64, cells | `numeric` | digits in base 10,000 |
-//! | timeuuid | `uuid` | version 6; below the variant each byte has its top bit flipped, as the key has it |
-//! | timestamp | `timestamptz` | microseconds since 2000; beyond its years an infinity, which is only ever asked for |
+//! | timeuuid | `uuid` | version 6; bytes behind the variant have their top bit flipped |
+//! | timestamp | `timestamptz` | microseconds since 2000; beyond its years an infinity |
 //! | ulid | `text` | its 26 characters |
 //!
-//! Nothing here knows a table, and nothing is rounded on the way.
+//! All sort as keys do: U+0001 becomes U+0001 U+0002, signed bytes of a time UUID become unsigned
+//! ones, and an infinity is only ever asked for, never kept. Nothing here knows a table, and nothing
+//! is rounded on the way.
 
+use super::binary::{
+    DAYS, EPOCH_DAYS, EPOCH_MILLISECONDS, INSTANTS, array, boolean, days, escaped, from_version_6,
+    items, json, milliseconds, numeric, text, to_version_6, unreadable, utf8, write_array,
+    write_numeric,
+};
 use bytes::{BufMut, Bytes, BytesMut};
+use data::record::Payload;
 use data::value::Value;
 use data::{Error, ErrorKind, Result};
 use keyspace::key::text::{parse_scalar, scalar_text};
@@ -23,16 +31,6 @@ use keyspace::model::Type;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use tokio_postgres::types::{self, FromSql, IsNull, ToSql};
-
-/// Milliseconds from 1970 to 2000.
-const EPOCH_MILLISECONDS: i64 = 946_684_800_000;
-/// Days from 1970 to 2000.
-const EPOCH_DAYS: i32 = 10_957;
-/// The first instant, in 4714 BC, and the first behind the last, in 294277: microseconds since
-/// 2000.
-const INSTANTS: std::ops::Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
-/// The first day, in 4714 BC, and the first behind the last: days since 2000.
-const DAYS: std::ops::Range<i32> = -2_451_545..2_145_031_949;
 
 /// A value in the form of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +146,7 @@ impl<'v> Native<'v> {
         }
     }
 
-    fn write(&self, out: &mut BytesMut) {
+    pub(super) fn write(&self, out: &mut BytesMut) {
         match self {
             Native::Null => {}
             Native::Bool(value) => out.put_u8(u8::from(*value)),
@@ -256,6 +254,38 @@ pub(super) fn field(of: &Type, raw: Option<&[u8]>) -> Result<Value> {
     })
 }
 
+/// The column of a field as a record writes it; none for lists and paths, which are written anew.
+pub(super) fn payload<'r>(of: &Type, raw: &'r [u8]) -> Result<Option<Payload<'r>>> {
+    Ok(Some(match of.required() {
+        Type::Text | Type::Enum(_) => match text(raw)? {
+            Cow::Borrowed(text) => Payload::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Payload::Written(text.into_bytes()),
+        },
+        Type::Bytes | Type::Json => Payload::Borrowed(raw),
+        Type::Bool => Payload::short([u8::from(boolean(raw)?)]),
+        Type::I64 | Type::Duration => Payload::short(array::<8>(raw)?),
+        Type::U64 => Payload::short(numeric(raw)?.to_be_bytes()),
+        Type::F64 => Payload::short((f64::from_be_bytes(array(raw)?) + 0.0).to_be_bytes()),
+        Type::Uuid => Payload::short(array::<16>(raw)?),
+        Type::TimeUuid => Payload::short(from_version_6(array(raw)?)),
+        Type::Timestamp => Payload::short(milliseconds(raw)?.to_be_bytes()),
+        Type::Date => Payload::short(days(raw)?.to_be_bytes()),
+        Type::Ulid => match segment(KeyType::Ulid, raw)? {
+            key::Value::Ulid(bytes) => Payload::short(bytes),
+            _ => return Ok(None),
+        },
+        Type::Path | Type::List(_) | Type::Optional(_) => return Ok(None),
+    }))
+}
+
+/// Text as bytes, as it was given.
+pub(super) fn text_bytes(raw: &[u8]) -> Result<Bytes> {
+    Ok(match text(raw)? {
+        Cow::Borrowed(text) => Bytes::copy_from_slice(text.as_bytes()),
+        Cow::Owned(text) => Bytes::from(text),
+    })
+}
+
 /// The type of an array's elements; none where a list is kept as JSON.
 fn element(of: &Type) -> Option<types::Type> {
     Some(match of {
@@ -296,207 +326,4 @@ pub(super) fn expires(raw: Option<&[u8]>) -> Result<Option<i64>> {
         i64::MAX => Ok(None),
         _ => milliseconds(raw).map(Some),
     }
-}
-
-/// Text as PostgreSQL takes it.
-fn escaped(text: Cow<'_, str>) -> Cow<'_, [u8]> {
-    if !text.bytes().any(|byte| byte <= 1) {
-        return match text {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        };
-    }
-    let mut bytes = Vec::with_capacity(text.len() + 8);
-    for byte in text.bytes() {
-        match byte {
-            0 | 1 => bytes.extend_from_slice(&[1, byte + 1]),
-            other => bytes.push(other),
-        }
-    }
-    Cow::Owned(bytes)
-}
-
-/// Text as it was given.
-fn text(raw: &[u8]) -> Result<Cow<'_, str>> {
-    let text = utf8(raw)?;
-    if !raw.contains(&1) {
-        return Ok(Cow::Borrowed(text));
-    }
-    let mut given = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        given.push(match character {
-            '\u{1}' => match characters.next() {
-                Some('\u{1}') => '\0',
-                Some('\u{2}') => '\u{1}',
-                _ => return Err(unreadable("text with U+0001")),
-            },
-            other => other,
-        });
-    }
-    Ok(Cow::Owned(given))
-}
-
-pub(super) fn utf8(raw: &[u8]) -> Result<&str> {
-    std::str::from_utf8(raw).map_err(|error| unreadable("text").caused_by(error))
-}
-
-fn json(raw: &[u8]) -> Result<serde_json::Value> {
-    serde_json::from_slice(raw).map_err(|error| unreadable("json").caused_by(error))
-}
-
-fn boolean(raw: &[u8]) -> Result<bool> {
-    match raw {
-        [0] => Ok(false),
-        [1] => Ok(true),
-        _ => Err(unreadable("boolean")),
-    }
-}
-
-fn milliseconds(raw: &[u8]) -> Result<i64> {
-    let micros = i64::from_be_bytes(array(raw)?);
-    match INSTANTS.contains(&micros) {
-        true => Ok(micros.div_euclid(1_000) + EPOCH_MILLISECONDS),
-        false => Err(unreadable("timestamptz that is infinite")),
-    }
-}
-
-fn days(raw: &[u8]) -> Result<i32> {
-    let days = i32::from_be_bytes(array(raw)?);
-    let moved = days.checked_add(EPOCH_DAYS).filter(|_| DAYS.contains(&days));
-    moved.ok_or_else(|| unreadable("date that is infinite"))
-}
-
-/// A time UUID of version 1 as one of version 6, which sorts by time. The bytes behind the variant
-/// are compared as signed ones in keys.
-fn to_version_6(bytes: [u8; 16]) -> [u8; 16] {
-    let bits = u128::from_be_bytes(bytes);
-    let (low, middle, high) = (bits >> 96, (bits >> 80) & 0xffff, (bits >> 64) & 0x0fff);
-    let time = (high << 48) | (middle << 32) | low;
-    let front = ((time >> 12) << 16) | 0x6000 | (time & 0x0fff);
-    let rest = (bits & u128::from(u64::MAX)) ^ SIGNS;
-    ((front << 64) | rest).to_be_bytes()
-}
-
-fn from_version_6(bytes: [u8; 16]) -> [u8; 16] {
-    let bits = u128::from_be_bytes(bytes);
-    let front = bits >> 64;
-    let time = ((front >> 16) << 12) | (front & 0x0fff);
-    let (low, middle, high) = (time & 0xffff_ffff, (time >> 32) & 0xffff, time >> 48);
-    let rest = (bits & u128::from(u64::MAX)) ^ SIGNS;
-    ((low << 96) | (middle << 80) | ((high | 0x1000) << 64) | rest).to_be_bytes()
-}
-
-/// The variant is the same in all of them and stays.
-const SIGNS: u128 = 0x0080_8080_8080_8080;
-
-fn write_numeric(value: u64, out: &mut BytesMut) {
-    let mut digits = [0_u16; 5];
-    let (mut count, mut rest) = (0, value);
-    for digit in digits.iter_mut().rev() {
-        if rest == 0 {
-            break;
-        }
-        *digit = u16::try_from(rest % 10_000).unwrap_or_default();
-        rest /= 10_000;
-        count += 1;
-    }
-    // Zeros at the end are not written.
-    let kept =
-        |digits: &[u16; 5]| digits.iter().rposition(|digit| *digit != 0).map_or(0, |p| p + 1);
-    let first = digits.len() - count;
-    let written = kept(&digits).saturating_sub(first);
-    out.put_i16(i16::try_from(written).unwrap_or_default());
-    out.put_i16(i16::try_from(count).unwrap_or_default().saturating_sub(1).max(0));
-    // The sign, and digits behind the point.
-    out.put_u16(0);
-    out.put_u16(0);
-    for digit in digits.iter().skip(first).take(written) {
-        out.put_u16(*digit);
-    }
-}
-
-fn numeric(raw: &[u8]) -> Result<u64> {
-    let wrong = || unreadable("numeric that is no whole number of 64 bits");
-    let (pairs, rest) = raw.as_chunks::<2>();
-    let mut numbers = pairs.iter().map(|pair| u16::from_be_bytes(*pair));
-    let (count, weight) = (numbers.next(), numbers.next());
-    let (sign, _scale) = (numbers.next(), numbers.next());
-    let (Some(count), Some(weight), Some(0), true) = (count, weight, sign, rest.is_empty()) else {
-        return Err(wrong());
-    };
-    let mut value: u64 = 0;
-    if count == 0 {
-        return Ok(0);
-    }
-    let places = usize::from(weight) + 1;
-    if usize::from(count) > places || places > 5 {
-        return Err(wrong());
-    }
-    for _ in 0..places {
-        let digit = numbers.next().unwrap_or(0);
-        let next = value.checked_mul(10_000).and_then(|value| value.checked_add(digit.into()));
-        value = next.ok_or_else(wrong)?;
-    }
-    Ok(value)
-}
-
-fn write_array(element: &types::Type, items: &[Native<'_>], out: &mut BytesMut) {
-    out.put_i32(i32::from(!items.is_empty()));
-    out.put_i32(i32::from(items.contains(&Native::Null)));
-    out.put_u32(element.oid());
-    if items.is_empty() {
-        return;
-    }
-    out.put_i32(i32::try_from(items.len()).unwrap_or(i32::MAX));
-    out.put_i32(1);
-    for item in items {
-        if *item == Native::Null {
-            out.put_i32(-1);
-            continue;
-        }
-        let place = out.len();
-        out.put_i32(0);
-        item.write(out);
-        let length = i32::try_from(out.len() - place - 4).unwrap_or(i32::MAX);
-        if let Some(place) = out.get_mut(place..place + 4) {
-            place.copy_from_slice(&length.to_be_bytes());
-        }
-    }
-}
-
-/// The elements of an array of one dimension, none of them null.
-fn items(raw: &[u8]) -> Result<Vec<&[u8]>> {
-    let wrong = || unreadable("array that is no list");
-    let take = |raw: &mut &[u8]| -> Result<i32> {
-        let (number, rest) = raw.split_first_chunk::<4>().ok_or_else(wrong)?;
-        *raw = rest;
-        Ok(i32::from_be_bytes(*number))
-    };
-    let mut rest = raw;
-    let (dimensions, _nulls, _element) = (take(&mut rest)?, take(&mut rest)?, take(&mut rest)?);
-    if dimensions == 0 {
-        return Ok(Vec::new());
-    }
-    let (count, _first) = (take(&mut rest)?, take(&mut rest)?);
-    if dimensions != 1 {
-        return Err(wrong());
-    }
-    let mut items = Vec::with_capacity(usize::try_from(count).unwrap_or(0).min(256));
-    for _ in 0..count {
-        let length = usize::try_from(take(&mut rest)?).map_err(|_| wrong())?;
-        let (item, after) = rest.split_at_checked(length).ok_or_else(wrong)?;
-        items.push(item);
-        rest = after;
-    }
-    Ok(items)
-}
-
-fn array<const N: usize>(raw: &[u8]) -> Result<[u8; N]> {
-    <[u8; N]>::try_from(raw).map_err(|_| unreadable("column of another length"))
-}
-
-/// A column that holds what no version of Keyway wrote.
-fn unreadable(what: &'static str) -> Error {
-    Error::new(ErrorKind::Corrupt, "a stored value cannot be read").with("what", what)
 }

@@ -112,7 +112,8 @@ fn a_field_comes_goes_and_comes_back() {
     let url = server.url(&database);
     let with = FILE.replace(
         r#"state = "new|sold" }"#,
-        r#"state = "new|sold", price = "u64 = 18446744073709551615", note = "text?", tags = "[text] = []" }"#,
+        "state = \"new|sold\", price = \"u64 = 18446744073709551615\", note = \"text?\", \
+         tags = \"[text] = []\" }",
     );
     runtime().block_on(async {
         put(&opened(&url, FILE).await.unwrap(), good("old")).await.unwrap();

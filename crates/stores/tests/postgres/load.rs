@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! callers ─▶ transfers, counts, things with indexes, jobs ─▶ what each was answered
-//!                                    └─ after: all that was acknowledged is there, nothing that was
-//!                                       refused is, sums agree, every index is true
+//!    └─ after: all that was acknowledged is there, nothing that was refused is, sums agree, every
+//!       index is true
 //! ```
 
 use crate::keyspace;

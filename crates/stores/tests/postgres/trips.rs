@@ -18,7 +18,8 @@ name = "trips"
 key    = "user:{user_id: text}:notes | {note_id: text}"
 fields = { title = "text", folder = "text", at = "timestamp" }
 expect = { rows_per_group = 1_000 }
-index.by_folder = { key = "folder:{user_id}:{folder} | {at desc}", expect = { rows_per_group = 1_000 } }
+index.by_folder.key    = "folder:{user_id}:{folder} | {at desc}"
+index.by_folder.expect = { rows_per_group = 1_000 }
 index.by_title  = { key = "title:{lower(title)}", unique = true }
 
 [collection.logs]
