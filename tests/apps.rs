@@ -119,6 +119,28 @@ fn the_applications_run_on_the_engine() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_applications_run_on_files() {
+    use stores::files::FilesStore;
+    let folder = std::env::temp_dir().join(format!("keyway-apps-files-{}", std::process::id()));
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let make = || {
+        let next = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let path = folder.join(next.to_string());
+        let options = stores::files::Options {
+            durability: Durability::Process,
+            ..stores::files::Options::default()
+        };
+        let store = FilesStore::open(path, &options).expect("a new folder can be opened");
+        Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
 fn the_applications_run_on_sqlite() {
     let folder = std::env::temp_dir().join(format!("keyway-apps-sqlite-{}", std::process::id()));
     let number = std::sync::atomic::AtomicU32::new(0);

@@ -229,7 +229,11 @@ fn fix(error: &Error) -> Option<&'static str> {
         ErrorKind::Unavailable => "see that the store is there and may be used, then try again",
         ErrorKind::Locked => "end the process that has the store open, or give another --store",
         ErrorKind::Poisoned => "see what the machine says of its disk, then open the store again",
-        ErrorKind::Bound | ErrorKind::Internal => "this is a mistake of Keyway: please report it",
+        ErrorKind::Bound => {
+            "this is a mistake of Keyway, unless rows still hold fields that the file no longer \
+             has: please report it"
+        }
+        ErrorKind::Internal => "this is a mistake of Keyway: please report it",
         _ => return None,
     })
 }

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Shell(options) => commands::shell::run(&options, form),
         Command::Scrub(options) => commands::scrub::run(&options, form),
         Command::Load(options) => commands::load::run(&options, form),
+        Command::Copy(options) => commands::copy::run(&options, form),
         Command::Export(options) => commands::export::run(&options, form),
         Command::Import(options) => commands::import::run(&options, form),
         Command::New(options) => commands::new::run(&options, form),

@@ -99,6 +99,10 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
     let sweeping = wanted.stays.then_some(Duration::from_secs(10));
     let builder = Keyway::builder().sweep_every(sweeping);
     let keyway = runtime.block_on(builder.open_text(&text, &url)).map_err(refused)?;
+    if !form.json {
+        let remarks = keyway.remarks();
+        remarks.iter().for_each(|remark| write_complaint(&format!("note: {remark}\n")));
+    }
     Ok(Opened { keyway, text, runtime })
 }
 
@@ -157,14 +161,16 @@ impl Place {
 }
 
 /// The folder beside a file; that of standard input is in the current directory.
-fn folder(file: &str) -> PathBuf {
+pub(crate) fn folder(file: &str) -> PathBuf {
     let beside = if file == "-" { None } else { Path::new(file).parent() };
     beside.map_or_else(|| PathBuf::from(FOLDER), |beside| beside.join(FOLDER))
 }
 
 fn directory(url: Option<StoreUrl>) -> Option<PathBuf> {
     match url {
-        Some(StoreUrl::Engine { directory, .. }) => Some(directory),
+        Some(StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. }) => {
+            Some(directory)
+        }
         Some(StoreUrl::Sqlite { file, .. }) => Some(file),
         _ => None,
     }

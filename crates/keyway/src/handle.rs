@@ -81,6 +81,12 @@ impl Keyway {
         &self.0.warnings
     }
 
+    /// What people should know who use the store: settings under which it promises less, data that
+    /// somebody else changed.
+    pub fn remarks(&self) -> Vec<String> {
+        self.runtime().store().remarks()
+    }
+
     /// Removes rows that have ended, as the background task does, and says how many went.
     pub async fn sweep(&self) -> Result<usize> {
         sweep::round(&self.0).await

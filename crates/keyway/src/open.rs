@@ -149,6 +149,10 @@ impl Builder {
             (None, StoreUrl::Engine { directory, .. }) => {
                 options.cursor_key = cursor_key::load_or_make(directory, options.random.as_ref())?;
             }
+            (None, StoreUrl::Files { directory, .. }) => {
+                let own = directory.join(keyspace::layout::files::OWN_DIRECTORY);
+                options.cursor_key = cursor_key::load_or_make(&own, options.random.as_ref())?;
+            }
             (None, StoreUrl::Memory) => {}
         }
         let in_environment = || std::env::var_os(CHECK_BOUNDS).is_some_and(|value| value == "1");

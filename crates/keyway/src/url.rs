@@ -3,7 +3,7 @@
 //! ```text
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
-//! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
+//! files:./tree                         sqlite:./data.db?durability=process
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
@@ -16,10 +16,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, sqlite:FILE, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, or a directory";
 
-/// The parameter for the engine's cache.
+/// The parameter for what a commit survives.
+const DURABILITY: &str = "durability";
+/// The parameter for how much is kept in memory.
 const CACHE: &str = "cache_mib";
+/// The parameter that lets a tree of files be on a network.
+const NETWORK: &str = "network";
 
 /// Other schemes by which a store is known.
 const OTHER_SCHEMES: [(&str, StoreKind); 4] = [
@@ -43,6 +47,17 @@ pub enum StoreUrl {
         /// Mebibytes of its files kept in memory; the engine's choice unless given.
         cache_mib: Option<u32>,
     },
+    /// `files:DIRECTORY?durability=power|process|none&cache_mib=64&network=allow`
+    Files {
+        /// Where the tree is.
+        directory: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+        /// Mebibytes of rows kept in memory; the store's choice unless given.
+        cache_mib: Option<u32>,
+        /// Whether the tree may be on a network, where syncs and locks may promise nothing.
+        network: bool,
+    },
     /// `sqlite:FILE?durability=power|process|none`
     Sqlite {
         /// The database file.
@@ -58,6 +73,7 @@ impl StoreUrl {
         match self {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
+            StoreUrl::Files { .. } => StoreKind::Files,
             StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
         }
     }
@@ -78,6 +94,7 @@ impl FromStr for StoreUrl {
         match kind(scheme) {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
+            Some(StoreKind::Files) => files(path, query),
             Some(StoreKind::Sqlite) => sqlite(path, query),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
@@ -117,50 +134,68 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
     Ok(StoreUrl::Memory)
 }
 
-/// A path of this machine; `message` is for those who give a host.
-fn local(path: &str, message: &'static str) -> Result<&str> {
+fn engine(path: &str, query: &str) -> Result<StoreUrl> {
+    let directory = directory(local(path)?)?;
+    let mut durability = Durability::Power;
+    let mut cache_mib = None;
+    for (name, value) in parameters(query, &[DURABILITY, CACHE])? {
+        match name {
+            CACHE => cache_mib = Some(cache_of(&value)?),
+            _ => durability = durability_of(&value)?,
+        }
+    }
+    Ok(StoreUrl::Engine { directory, durability, cache_mib })
+}
+
+fn files(path: &str, query: &str) -> Result<StoreUrl> {
+    let directory = directory(local(path)?)?;
+    let mut durability = Durability::Power;
+    let mut cache_mib = None;
+    let mut network = false;
+    for (name, value) in parameters(query, &[DURABILITY, CACHE, NETWORK])? {
+        match name {
+            CACHE => cache_mib = Some(cache_of(&value)?),
+            NETWORK if value == "allow" => network = true,
+            NETWORK => return Err(refused("`network` is `allow`, or is left out", &value)),
+            _ => durability = durability_of(&value)?,
+        }
+    }
+    Ok(StoreUrl::Files { directory, durability, cache_mib, network })
+}
+
+fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
+    let file = place(local(path)?, "the store needs a file: `sqlite:./data.db`")?;
+    let mut durability = Durability::Power;
+    for (_, value) in parameters(query, &[DURABILITY])? {
+        durability = durability_of(&value)?;
+    }
+    Ok(StoreUrl::Sqlite { file, durability })
+}
+
+/// A path on this machine: `//` before it would name a host.
+fn local(path: &str) -> Result<&str> {
     match path.strip_prefix("//") {
         Some(absolute) if absolute.starts_with('/') => Ok(absolute),
-        Some(_) => Err(Error::new(ErrorKind::Argument, message)),
+        Some(_) => Err(Error::new(
+            ErrorKind::Argument,
+            "this store runs in this process and has no host: `engine:DIRECTORY`, \
+             `files:DIRECTORY`, `sqlite:FILE`",
+        )),
         None => Ok(path),
     }
 }
 
-/// What a commit survives, by its name.
-fn durability(value: &str) -> Result<Durability> {
-    Durability::from_name(value).ok_or_else(|| {
-        Error::new(ErrorKind::Argument, "`durability` is `power`, `process` or `none`")
-            .with("given", value)
-    })
+fn durability_of(value: &str) -> Result<Durability> {
+    let message = "`durability` is `power`, `process` or `none`";
+    Durability::from_name(value).ok_or_else(|| refused(message, value))
 }
 
-fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
-    let host = "SQLite runs in this process and has no host: `sqlite:FILE`";
-    let missing = "the store needs a file: `sqlite:./data.db`";
-    let file = self::path(local(path, host)?, missing)?;
-    let mut survives = Durability::Power;
-    for (_, value) in parameters(query, &["durability"])? {
-        survives = durability(&value)?;
-    }
-    Ok(StoreUrl::Sqlite { file, durability: survives })
+fn cache_of(value: &str) -> Result<u32> {
+    value.parse().map_err(|_| refused("`cache_mib` is a number of MiB", value))
 }
 
-fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let host = "the engine runs in this process and has no host: `engine:DIRECTORY`";
-    let missing = "the store needs a directory: `engine:./data`";
-    let directory = self::path(local(path, host)?, missing)?;
-    let mut survives = Durability::Power;
-    let mut cache_mib = None;
-    for (name, value) in parameters(query, &["durability", CACHE])? {
-        if name == CACHE {
-            let message = "`cache_mib` is a number of MiB";
-            let refused = |_| Error::new(ErrorKind::Argument, message).with("given", &value);
-            cache_mib = Some(value.parse().map_err(refused)?);
-        } else {
-            survives = durability(&value)?;
-        }
-    }
-    Ok(StoreUrl::Engine { directory, durability: survives, cache_mib })
+fn refused(message: &'static str, value: &str) -> Error {
+    Error::new(ErrorKind::Argument, message).with("given", value)
 }
 
 /// The parameters of a query, each known and given once.
@@ -184,8 +219,12 @@ fn parameters(query: &str, known: &[&'static str]) -> Result<Vec<(&'static str, 
     Ok(found)
 }
 
+fn directory(path: &str) -> Result<PathBuf> {
+    place(path, "the store needs a directory: `engine:./data`, `files:./tree`")
+}
+
 /// A path with `%xx` taken back; `missing` is said where there is none.
-fn path(path: &str, missing: &'static str) -> Result<PathBuf> {
+fn place(path: &str, missing: &'static str) -> Result<PathBuf> {
     let bytes = decoded(path)?;
     if bytes.is_empty() {
         return Err(Error::new(ErrorKind::Argument, missing));
@@ -249,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn a_tree_of_files_may_be_told_to_be_on_a_network() {
+        for (url, network) in
+            [("files:d", false), ("file:d?network=allow", true), ("files:///d?network=allow", true)]
+        {
+            match url.parse::<StoreUrl>().unwrap() {
+                StoreUrl::Files { network: found, durability, .. } => {
+                    assert_eq!((found, durability), (network, Durability::Power), "{url}");
+                }
+                other => panic!("{url}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn urls_and_paths_are_taken_apart() {
         let power = Durability::Power;
         let cases = [
@@ -292,7 +345,10 @@ mod tests {
             ("engine:a%2", ErrorKind::Argument, "hexadecimal"),
             ("engine:a%00", ErrorKind::Argument, "hexadecimal"),
             ("da:ta", ErrorKind::Argument, "begins with ./"),
-            ("files:./tree", ErrorKind::Unsupported, "store: files"),
+            ("files:", ErrorKind::Argument, "files:./tree"),
+            ("files://host/x", ErrorKind::Argument, "no host"),
+            ("files:d?network=yes", ErrorKind::Argument, "`allow`"),
+            ("files:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib, network"),
             ("sqlite:", ErrorKind::Argument, "sqlite:./data.db"),
             ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
             ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),

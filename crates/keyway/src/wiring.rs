@@ -2,10 +2,13 @@
 
 use crate::url::StoreUrl;
 use data::memory::MemoryStore;
-use data::store::Store;
+use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
+use std::path::PathBuf;
 use std::sync::Arc;
-use stores::engine::{self, EngineStore};
+use stores::engine::{EngineStore, Options};
+#[cfg(unix)]
+use stores::files::{self, FilesStore};
 use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
@@ -13,8 +16,7 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::Engine { directory, durability, cache_mib } => {
-            let mut options =
-                engine::Options { durability: *durability, ..engine::Options::default() };
+            let mut options = Options { durability: *durability, ..Options::default() };
             if let Some(mib) = cache_mib {
                 options.cache_bytes = u64::from(*mib) << 20;
             }
@@ -22,12 +24,38 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
             let store = apart(move || EngineStore::open(directory, &options)).await?;
             Ok(Arc::new(store))
         }
+        StoreUrl::Files { directory, durability, cache_mib, network } => {
+            open_files(directory.clone(), *durability, *cache_mib, *network).await
+        }
         StoreUrl::Sqlite { file, durability } => {
             let (file, options) = (file.clone(), sqlite::Options { durability: *durability });
             let store = apart(move || SqliteStore::open(file, &options)).await?;
             Ok(Arc::new(store))
         }
     }
+}
+
+/// Opens a tree of files.
+#[cfg(unix)]
+async fn open_files(
+    directory: PathBuf,
+    durability: Durability,
+    cache_mib: Option<u32>,
+    network: bool,
+) -> Result<Arc<dyn Store>> {
+    let mut options =
+        files::Options { durability, allow_network: network, ..files::Options::default() };
+    if let Some(mib) = cache_mib {
+        options.cache_bytes = u64::from(mib) << 20;
+    }
+    let store = apart(move || FilesStore::open(directory, &options)).await?;
+    Ok(Arc::new(store))
+}
+
+/// Opens a tree of files.
+#[cfg(not(unix))]
+async fn open_files(_: PathBuf, _: Durability, _: Option<u32>, _: bool) -> Result<Arc<dyn Store>> {
+    Err(Error::new(ErrorKind::Unsupported, "a tree of files can be opened on Unix only"))
 }
 
 /// Does what may take a while, such as reading a journal, where it holds up no other task.

@@ -1,8 +1,9 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀─┬─ engine/   a folder on this machine, no server: the default store
-//!               └─ sqlite/   one database file, in tables that sqlite3 reads
+//! data::Store ◀── engine/   a folder on this machine, no server: the default store
+//!             ◀── files/    a tree of files that people can read and edit
+//!             ◀── sqlite/   one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -14,7 +15,13 @@
 mod common;
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(all(feature = "files", unix))]
+pub mod files;
+#[cfg(any(feature = "engine", feature = "files"))]
+mod lock;
 pub mod native;
+#[cfg(all(any(feature = "files", feature = "sqlite"), unix))]
+mod network;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

@@ -21,14 +21,10 @@
 
 mod common;
 
-use common::{Folder, NOW, add, batch, check, id, key, put, space, totals, wait};
+use common::{Folder, NOW, add, batch, check, id, key, kill, put, space, totals, wait};
 use data::clock::SeededRandom;
 use data::store::{Batch, Durability, End, Expect, Key, Row, Scan, Store, Write};
-use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
 use stores::engine::{EngineStore, Options};
 
 /// How far the time of a thread moves with each step: so far that outcomes change their table.
@@ -36,7 +32,6 @@ const STEP_MILLISECONDS: i64 = 2_000;
 /// Steps after which an outcome may be forgotten.
 const STEPS_KEPT: u32 = 300;
 
-const CHILD: &str = "KEYWAY_KILL_CHILD";
 /// Rounds in one folder, so that what one recovery leaves behind meets the next.
 const ROUNDS_IN_A_FOLDER: u32 = 8;
 
@@ -199,60 +194,33 @@ fn kill_many(durability: Durability, seed: u64) {
 /// Lets a child run and kills it; answers the last acknowledged step of each thread.
 fn kill_once(round: &Round, folder: &Path) -> Vec<Option<u32>> {
     let told = format!("{} {} {}", round.seed, round.number, round.durability);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["child_commits_until_it_is_killed", "--exact", "--nocapture"])
-        .env(CHILD, told)
-        .env("KEYWAY_KILL_FOLDER", folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = child.stdout.take().unwrap();
-    let (sender, first) = channel();
-    let reader = std::thread::spawn(move || {
-        let mut lines = Vec::new();
-        for line in BufReader::new(output).lines() {
-            let line = line.unwrap();
-            if let Some(ack) = line.strip_prefix("ack ") {
-                lines.push(ack.to_string());
-                let _ = sender.send(());
-            }
+    let seed = round.seed ^ u64::from(round.number);
+    let test = "child_commits_until_it_is_killed";
+    let acknowledged = kill::kill_once(test, &told, folder, round.threads, seed);
+    let last = |numbers: Vec<String>| {
+        for (expected, number) in (0u32..).zip(&numbers) {
+            assert_eq!(number.parse(), Ok(expected), "{round:?}: out of order");
         }
-        lines
-    });
-    let began = first.recv_timeout(Duration::from_secs(60));
-    let delay = 1 + SeededRandom::new(round.seed ^ u64::from(round.number)).number() % 300;
-    std::thread::sleep(Duration::from_millis(delay));
-    child.kill().unwrap();
-    let ended = child.wait().unwrap();
-    assert!(began.is_ok() && !ended.success(), "{round:?}: the child ended by itself: {ended}");
-    let mut acks = vec![None; usize::from(round.threads)];
-    for line in reader.join().unwrap() {
-        let (thread, number) = line.split_once(' ').unwrap();
-        let last = &mut acks[thread.parse::<usize>().unwrap()];
-        let number: u32 = number.parse().unwrap();
-        assert_eq!(number, last.map_or(0, |last: u32| last + 1), "{round:?}: out of order");
-        *last = Some(number);
-    }
-    acks
+        u32::try_from(numbers.len()).unwrap().checked_sub(1)
+    };
+    acknowledged.into_iter().map(last).collect()
 }
 
 /// The child; nothing when it is run as a test.
 #[test]
 fn child_commits_until_it_is_killed() {
-    let Ok(told) = std::env::var(CHILD) else { return };
-    let folder = std::env::var("KEYWAY_KILL_FOLDER").unwrap();
+    let Some((told, folder)) = kill::told() else { return };
     let told: Vec<&str> = told.split(' ').collect();
     let durability = Durability::from_name(told[2]).unwrap();
     let round = Round::new(told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
-    let store = round.open(Path::new(&folder)).unwrap();
+    let store = round.open(&folder).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..round.threads {
             let store = &store;
             scope.spawn(move || {
                 for number in 0.. {
                     totals(wait(store.commit(&round.step(thread, number).batch())));
-                    let line = format!("ack {thread} {number}\n");
-                    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                    kill::acknowledge(thread, number);
                 }
             });
         }

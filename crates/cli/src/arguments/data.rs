@@ -133,6 +133,25 @@ pub(crate) struct Import {
     pub(crate) existing: Existing,
 }
 
+/// `keyway copy`.
+#[derive(Args, Debug)]
+pub(crate) struct Copy {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// The store to copy from
+    #[arg(long, value_name = "URL")]
+    pub(crate) from: String,
+    /// The store to copy to
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
+    /// Begin anew, even if an earlier copy was interrupted
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Copy nothing, only compare
+    #[arg(long)]
+    pub(crate) compare_only: bool,
+}
+
 /// What happens to rows that are there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Existing {

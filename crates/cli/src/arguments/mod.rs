@@ -5,7 +5,7 @@
 
 mod data;
 
-pub(crate) use data::{CallerOptions, Existing, Export, Import, Load, Run, Scrub, Shell};
+pub(crate) use data::{CallerOptions, Copy, Existing, Export, Import, Load, Run, Scrub, Shell};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -128,6 +128,14 @@ pub(crate) enum Command {
         gunzip -c users.gz | keyway import keyspace.toml --existing keep\n\n\
         The same rows twice give the same store: an import that was stopped is begun again.")]
     Import(Import),
+    /// Copy a whole keyspace from one store to another, and prove that both hold the same
+    #[command(after_help = "Examples:\n  \
+        keyway copy keyspace.toml --from engine:data --to postgres://localhost/app\n  \
+        keyway copy keyspace.toml --from engine:data --to sqlite:data.db --compare-only\n\n\
+        A copy that was interrupted goes on where it was when it is run again. Indexes are built\n\
+        in the target, and rows get new versions there. At the end rows are counted and summed\n\
+        on both sides; status 1 if a collection differs. Nobody should write meanwhile.")]
+    Copy(Copy),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(
         after_help = "Whatever the name, it is the same application of notes, in which the\n\

@@ -1,6 +1,6 @@
 //! Work on all rows of a store: scrub, export and import.
 
-use crate::{Ran, Shop, keyway};
+use crate::{Ran, SHOP, Shop, keyway};
 use data::maintain::Walk;
 use data::store::{Batch, CommitId, Write};
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ fn what_only_looks_makes_no_store() {
         assert!(ran.complaint.contains("there is no store in "), "{}", ran.complaint);
     }
     assert!(!std::path::Path::new(&shop.directory.path("data")).exists());
-    let ran = keyway(&["export", crate::SHOP, "--store", "memory:", "--collection", "product"]);
+    let ran = keyway(&["export", SHOP, "--store", "memory:", "--collection", "product"]);
     assert_eq!(ran.status, 2);
     assert!(ran.complaint.contains("did you mean `products`?"), "{}", ran.complaint);
 }
@@ -204,4 +204,38 @@ fn an_entry_that_is_gone_is_found_and_put_back() {
     assert!(mended.output.ends_with(": 2 problems found and repaired\n"), "{}", mended.output);
     assert_eq!(shop.keyway("scrub", &[]).status, 0);
     assert_eq!(shop.done(&["tagged", "shop=a", "tags=cold"])["rows"][0]["title"], "Milk");
+}
+
+/// What a copy says, as JSON.
+fn copied(shop: &Shop, more: &[&str], status: i32) -> Value {
+    let to = format!("engine:{}", shop.directory.path("copy"));
+    let arguments = ["copy", SHOP, "--from", &shop.url, "--to", &to, "--json"];
+    let ran = keyway(&[&arguments, more].concat());
+    assert_eq!(ran.status, status, "{}", ran.complaint);
+    serde_json::from_str(&ran.output).unwrap()
+}
+
+#[test]
+fn a_copy_is_the_same_and_a_difference_is_told() {
+    let shop = filled("rows-copy");
+    let first = copied(&shop, &[], 0);
+    assert_eq!(first["copied"], 6);
+    assert_eq!(first["collections"][0]["collection"], "products");
+    assert_eq!(first["collections"][0]["from"], first["collections"][0]["to"]);
+    assert_eq!(first["collections"][0]["from"]["rows"], 3);
+    // The same again finds everything there.
+    assert_eq!(copied(&shop, &[], 0)["collections"], first["collections"]);
+    shop.done(&["change_price", "shop=a", "sku=1", "price=9", "--role", "clerk"]);
+    let differs = copied(&shop, &["--compare-only"], 1);
+    assert_eq!(differs["copied"], 0);
+    assert_eq!(differs["collections"][0]["same"], false);
+    assert_eq!(differs["collections"][1]["same"], true);
+    assert_eq!(copied(&shop, &["--again"], 0)["collections"][0]["same"], true);
+}
+
+#[test]
+fn a_store_is_not_copied_onto_itself() {
+    let ran = keyway(&["copy", SHOP, "--from", "engine:x", "--to", "engine:x"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.complaint.contains("onto itself"), "{}", ran.complaint);
 }

@@ -237,6 +237,33 @@ fn first_id() -> String {
     data::store::CommitId::new(now, &random).to_string()
 }
 
+/// A row that still holds a long text, which the file no longer has, is more than its plan allows.
+#[test]
+fn bounds_are_held_where_the_environment_says_so() {
+    let directory = Directory::new("run-bounds");
+    let file = |fields: &str| {
+        format!(
+            "[keyspace]\nname = \"app\"\n\n[collection.pages]\nkey = \"page:{{page: u64}}\"\n\
+             fields = {{ {fields} }}\n\n[pattern.put]\nput = \"pages\"\nallow = \"user\"\n\n\
+             [pattern.get]\nget = \"pages\"\n"
+        )
+    };
+    let long = directory.write("long.toml", &file(r#"views = "u64", words = "text""#));
+    let short = directory.write("short.toml", &file(r#"views = "u64""#));
+    let words = format!("words={}", "x".repeat(20_000));
+    let url = directory.path("data");
+    let put = ["run", &long, "--store", &url, "put", "page=1", "views=2", &words, "--as", "ann"];
+    let written = keyway_with(&put, "", &[("KEYWAY_CHECK_BOUNDS", "1")]);
+    assert_eq!(written.status, 0, "{}", written.complaint);
+    let get = ["run", &short, "--store", &url, "get", "page=1", "--as", "ann"];
+    for value in ["", "0", "1"] {
+        let read = keyway_with(&get, "", &[("KEYWAY_CHECK_BOUNDS", value)]);
+        let held = (read.status, read.complaint.contains("a call used more than its plan allows"));
+        assert_eq!(held, (i32::from(value == "1"), value == "1"), "{value}: {}", read.complaint);
+        assert_eq!(read.complaint.contains("what: bytes_read"), value == "1", "{}", read.complaint);
+    }
+}
+
 #[test]
 fn without_a_store_there_is_one_beside_the_file() {
     let directory = Directory::new("run-beside");

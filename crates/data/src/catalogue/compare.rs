@@ -7,7 +7,8 @@ use super::essence::{
     CollectionEssence, FieldEssence, IndexEssence, KeyEssence, PartEssence, constant_default,
     is_widened,
 };
-use keyspace::model::{Collection, Field, Keyspace, Type};
+use keyspace::model::{Collection, Field, Index, Keyspace, Type};
+use std::sync::Arc;
 
 /// Something of a file that does not fit what is stored.
 pub(super) struct Difference {
@@ -60,7 +61,7 @@ pub(super) fn differences(
         let place = format!("{name}.{}", field.name);
         found.extend(match stored.fields.get(&field.name) {
             None => required_of_old_rows(&place, field),
-            Some(known) => field_difference(&place, known, field),
+            Some(known) => field_difference(&place, known, field, keyed_by(collection, field)),
         });
     }
     for (index, now) in &now.indexes {
@@ -111,11 +112,32 @@ fn required_of_old_rows(place: &str, field: &Field) -> Option<Difference> {
     })
 }
 
-fn field_difference(place: &str, known: &FieldEssence, field: &Field) -> Option<Difference> {
+/// The first index whose entries depend on a field: by its key, or by its condition.
+fn keyed_by<'c>(collection: &'c Collection, field: &Field) -> Option<&'c str> {
+    let depends = |index: &&Arc<Index>| {
+        let sources = index.key.segments().filter_map(|segment| segment.source.as_ref());
+        let mut names = sources.chain(&index.when).flat_map(|source| source.members());
+        names.any(|name| name == field.name)
+    };
+    collection.indexes.iter().find(depends).map(|index| index.name.value.as_str())
+}
+
+fn field_difference(
+    place: &str,
+    known: &FieldEssence,
+    field: &Field,
+    keyed_by: Option<&str>,
+) -> Option<Difference> {
     let (was, is) = (&known.field_type, field.field_type.to_string());
-    if !is_widened(was, &field.field_type) {
+    let loosened = field.field_type.is_optional() && is_widened(was, field.field_type.required());
+    let fits = is_widened(was, &field.field_type) || loosened && keyed_by.is_none();
+    if !fits {
         let since = if known.removed { ", before it was removed" } else { "" };
-        let what = format!("its type was `{was}`{since} and is `{is}`");
+        let depends = match keyed_by.filter(|_| loosened) {
+            Some(index) => format!(", and the entries of `{index}` depend on it"),
+            None => String::new(),
+        };
+        let what = format!("its type was `{was}`{since} and is `{is}`{depends}");
         let fix = match field.field_type.required() {
             Type::Enum(_) if was.contains('|') => "keep all of its words, or empty the collection",
             _ => "declare it as it was, give the field another name, or empty the collection",

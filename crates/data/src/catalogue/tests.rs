@@ -101,6 +101,8 @@ fn what_was_stored_comes_back_and_can_be_read_by_people() {
 
 const INDEX: &str =
     r#"index.notes_by_status = { key = "user:{user_id}:{status} | {title}", keep = ["due"] }"#;
+const FIXED: &str =
+    r#"index.notes_fixed = { key = "user:{user_id}:fixed | {status}", when = "fixed = true" }"#;
 const STARS: &str = r#"stars = "i64 = 0""#;
 
 /// What may change under rows.
@@ -118,6 +120,9 @@ const FREE: &[(&str, Edits<'_>)] = &[
     ("an optional field", &[(STARS, r#"colour = "text?", stars = "i64 = 0""#)]),
     ("a field with a default", &[(STARS, r#"mood = "text = 'calm'", stars = "i64 = 0""#)]),
     ("an optional field that is filled", &[(STARS, r#"at = "timestamp? = now", stars = "i64""#)]),
+    ("a required field made optional", &[(r#"size = "i64""#, r#"size = "i64?""#)]),
+    ("a field with a default made optional", &[(STARS, r#"stars = "i64?""#)]),
+    ("optional, and with another default", &[(STARS, r#"stars = "i64? = 5""#)]),
     ("a removed field", &[(r#", stars = "i64 = 0""#, "")]),
     ("a word of an enum", &[("open|done", "open|done|later")]),
     ("words in another order", &[("open|done", "done|open")]),
@@ -194,9 +199,20 @@ const REFUSED: &[(&str, Edits<'_>, &[&str])] = &[
         &["field files.size: its type was `i64` and is `u64`; declare it as it was, give"],
     ),
     (
-        "a required field made optional",
-        &[(r#"size = "i64""#, r#"size = "i64?""#)],
-        &["field files.size: its type was `i64` and is `i64?`"],
+        "an optional field made required",
+        &[(r#"due = "date?""#, r#"due = "date""#)],
+        &["field notes.due: its type was `date?` and is `date`; declare it as it was, give"],
+    ),
+    (
+        "optional, and of another type",
+        &[(r#"size = "i64""#, r#"size = "u64?""#)],
+        &["field files.size: its type was `i64` and is `u64?`; declare"],
+    ),
+    (
+        "a field of an index's key made optional",
+        &[(r#"title = "text""#, r#"title = "text?""#)],
+        &["field notes.title: its type was `text` and is `text?`, and the entries of \
+           `notes_by_status` depend on it; declare"],
     ),
     (
         "fewer words",
@@ -525,6 +541,64 @@ fn rows_are_read_through_every_change_of_their_fields() {
     let [status, due, mood, title] = read.as_slice() else { panic!("{read:?}") };
     assert_eq!((status, due), (&Value::Text("done".into()), &Value::Null));
     assert_eq!((mood, title), (&Value::Text("calm".into()), &Value::Text("a".into())));
+}
+
+#[test]
+fn a_field_made_optional_holds_nulls_beside_what_was_stored() {
+    let before = stored(FILE);
+    let schema = |catalogue: &Catalogue, file: &str| {
+        Schema::new(Arc::new(read(file)), StoreKind::Memory, catalogue.clone()).unwrap()
+    };
+    let row = |stars: Value| {
+        [Value::Text("a".into()), Value::Text("open".into()), Value::Null, stars].to_vec()
+    };
+    let old = schema(&before, FILE).collection("notes").unwrap().encode(&row(Value::I64(3)));
+    // A row that was written before the field was added answers its default for good.
+    let older = edit(FILE, &[(", stars = \"i64 = 0\"", "")]);
+    let without = stored(&older);
+    let oldest =
+        schema(&without, &older).collection("notes").unwrap().encode(&row(Value::Null)[..3]);
+    let between = reopen(&without, FILE, false).unwrap();
+    let file = edit(FILE, &[(STARS, r#"stars = "i64?""#)]);
+    let after = reopen(&between, &file, false).unwrap();
+    let new = schema(&after, &file);
+    let notes = new.collection("notes").unwrap();
+    assert_eq!(notes.decode(&old.unwrap()).unwrap(), row(Value::I64(3)));
+    assert_eq!(notes.decode(&oldest.unwrap()).unwrap(), row(Value::I64(0)));
+    let null = notes.encode(&row(Value::Null)).unwrap();
+    assert_eq!(notes.decode(&null).unwrap(), row(Value::Null));
+    // There may be nulls now, so there is no way back.
+    let found = reasons(&reopen(&after, FILE, false).unwrap_err());
+    assert!(found[0].contains("its type was `i64?` and is `i64`"), "{found:?}");
+}
+
+#[test]
+fn what_entries_or_items_depend_on_is_not_made_optional() {
+    let base = edit(
+        FILE,
+        &[
+            (STARS, r#"fixed = "bool = false", links = "[text] = []""#),
+            (INDEX, &format!("{INDEX}\n{FIXED}")),
+            (
+                "[pattern.put_file]",
+                "[pattern.fixed]\nlist = \"notes.notes_fixed\"\npage = 9\n\n[pattern.put_file]",
+            ),
+        ],
+    );
+    let before = stored(&base);
+    for (from, to, reason) in [
+        (
+            "bool = false",
+            "bool?",
+            "its type was `bool` and is `bool?`, and the entries of `notes_fixed` depend on it",
+        ),
+        ("[text] = []", "[text?] = []", "its type was `[text]` and is `[text?]`; declare"),
+    ] {
+        let found = reasons(&reopen(&before, &edit(&base, &[(from, to)]), false).unwrap_err());
+        assert!(found[0].contains(reason), "{found:?}");
+    }
+    let kept = edit(&base, &[(r#"links = "[text] = []""#, r#"links = "[text]?""#)]);
+    reopen(&before, &kept, false).unwrap();
 }
 
 #[test]

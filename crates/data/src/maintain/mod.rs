@@ -1,14 +1,16 @@
 //! Work on a whole store, outside any pattern: proving indexes true, taking rows out, bringing them
-//! in.
+//! in, moving all of it.
 //!
 //! Everything here goes through a store page by page, in bounded memory, and may be stopped and
 //! begun again at any point. It is for whoever runs the store, never for a caller.
 
+mod copy;
 mod export;
 mod import;
 mod scrub;
 mod walk;
 
+pub use copy::{Compared, Comparison, Copy, CopyMark, Side, Tally};
 pub use export::{Export, ExportedRow};
 pub use import::{Existing, Import, ImportedRows};
 pub use scrub::{Problem, ProblemKind, Scrub, ScrubCounts};

@@ -32,11 +32,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::catalogue::BODY_NUMBER;
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
-use keyspace::model::limits::VALUE_BYTES_MAX;
 use payload::Payload;
 use table::{Stored, Table, Walk};
 
@@ -85,11 +86,11 @@ impl RecordShape {
         nulls.sort_unstable();
         let bytes: usize = payloads.iter().map(|(_, payload)| payload.as_ref().len()).sum();
         let size = table::size(payloads.len(), nulls.len(), bytes) + bytes;
-        if size as u64 > VALUE_BYTES_MAX {
-            return Err(Error::new(ErrorKind::TooLarge, "a record is larger than a value may be")
-                .with("bytes", size)
-                .with("bytes_max", VALUE_BYTES_MAX));
-        }
+        // The number of a body is the last there is.
+        let body = payloads.last().filter(|(number, _)| *number == BODY_NUMBER);
+        let body = body.map_or(0, |(_, payload)| payload.as_ref().len());
+        check_value("a body is too large", body)?;
+        check_value("a record is too large", size - body)?;
         let mut record = Vec::with_capacity(size);
         let lengths = payloads.iter().map(|(number, payload)| (*number, payload.as_ref().len()));
         table::write(lengths, &nulls, bytes, &mut record);

@@ -1,6 +1,7 @@
 //! Records: nothing is lost, fields come and go, and no bytes make a reader panic.
 
 use super::{RecordField, RecordShape, fields_of};
+use crate::catalogue::BODY_NUMBER;
 use crate::error::ErrorKind;
 use crate::value::Value;
 use crate::value::sample::Sample;
@@ -133,7 +134,21 @@ fn what_is_too_large_is_refused_with_its_size() {
     assert_eq!(of(most).unwrap().len() as u64, VALUE_BYTES_MAX);
     let error = of(most + 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
-    assert_eq!(error.value("bytes"), Some((VALUE_BYTES_MAX + 1).to_string().as_str()));
+    assert_eq!(error.value("given"), Some((VALUE_BYTES_MAX + 1).to_string().as_str()));
+}
+
+#[test]
+fn a_body_counts_for_itself() {
+    let shape = RecordShape { fields: vec![field(1, Type::Text), field(BODY_NUMBER, Type::Bytes)] };
+    let of = |text: usize, body: u64| {
+        let body = Value::Bytes(Bytes::from(vec![0; body as usize]));
+        shape.encode(&[Value::Text("x".repeat(text)), body]).map(|record| record.len())
+    };
+    assert!(of(5, VALUE_BYTES_MAX).is_ok());
+    assert_eq!(of(5, VALUE_BYTES_MAX + 1).unwrap_err().message(), "a body is too large");
+    assert!(of(500_000, VALUE_BYTES_MAX).is_ok());
+    let error = of(VALUE_BYTES_MAX as usize, 5).unwrap_err();
+    assert_eq!(error.message(), "a record is too large");
 }
 
 #[test]

@@ -3,13 +3,15 @@
 //! ```text
 //! allow of the pattern, and of every step but `step` ─▶ caller: somebody? a role?     no read
 //!                                                    ─▶ member: the caller's rows     one read
+//! rows of earlier steps, as far as a step is bound to them ─▶ late: the same          one read
 //! ```
 //!
-//! This comes before anything else of a call. It never looks at the row a call is about, so that
-//! whoever is denied learns nothing about it.
+//! This comes before anything else of a call, but for memberships that rows of earlier steps lead
+//! to: these rows are read first, as the `atomic` around them allows. It never looks at the row
+//! that a membership guards, so that whoever is denied learns nothing about it.
 
 use super::Call;
-use super::inputs::{Binding, CallInputs, InputScope, Inputs, Met, binding, bound_value, within};
+use super::inputs::{CallInputs, InputScope, Inputs, binding, bound_value};
 use super::prepare::{Prepared, PreparedStep};
 use super::read::RowMembers;
 use super::segments::{Filling, caller_value};
@@ -68,12 +70,41 @@ pub async fn member(session: &mut Session<'_>, call: &Call<'_>) -> Result<()> {
     }
     for (step, prepared) in call.pattern.pattern.steps.iter().zip(&call.pattern.steps) {
         let Some(run) = &prepared.run else { continue };
-        if let Allow::Member(member) = &run.allow {
+        if let (Allow::Member(member), false) = (&run.allow, prepared.admitted_late) {
             let seats = Seats { schema: &schema, member };
             let of_step = Step { call, outer: &inputs, bind: &step.bind, prepared };
             seats.of_step(&of_step, &mut asked)?;
         }
     }
+    judge(session, call, &inputs, &asked).await
+}
+
+/// Judges memberships that rows of earlier steps lead to: each a step, and the inputs of one of its
+/// rows.
+pub async fn late<I: Inputs>(
+    session: &mut Session<'_>,
+    call: &Call<'_>,
+    rows: &[(&PreparedStep, I)],
+) -> Result<()> {
+    let schema = session.schema().clone();
+    let mut asked = Vec::new();
+    for (step, inputs) in rows {
+        if let Some(Allow::Member(member)) = step.run.as_ref().map(|run| &run.allow) {
+            let filling = Filling { collection: &step.collection.model, filled: &step.filled };
+            let value = |segment: &Segment, inputs: &dyn Inputs| filling.value(segment, inputs);
+            Seats { schema: &schema, member }.ask(inputs, &value, &mut asked)?;
+        }
+    }
+    judge(session, call, &CallInputs::new(call, session.now), &asked).await
+}
+
+/// Reads the rows that must be there, and judges each.
+async fn judge(
+    session: &mut Session<'_>,
+    call: &Call<'_>,
+    inputs: &CallInputs<'_>,
+    asked: &[Seat<'_>],
+) -> Result<()> {
     if asked.is_empty() {
         return Ok(());
     }
@@ -86,7 +117,7 @@ pub async fn member(session: &mut Session<'_>, call: &Call<'_>) -> Result<()> {
             (Some(_), None) => true,
             (Some(row), Some(condition)) => {
                 let members = RowMembers::new(seat.collection, &seat.key, &row.value);
-                holds(condition, &InputScope { inputs: &inputs, row: Some(&members) })?
+                holds(condition, &InputScope { inputs, row: Some(&members) })?
             }
         };
         if !admitted {
@@ -226,7 +257,15 @@ struct StepInputs<'a> {
 
 impl Inputs for StepInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
-        self.look(name, of, None)
+        if let Some(bound) = binding(self.step.bind, name) {
+            return bound_value(bound, self.outer, of).map(Some);
+        }
+        let run = self.step.prepared.run.as_ref();
+        let own = run.map(|run| run.bind.as_slice()).unwrap_or_default();
+        match binding(own, name) {
+            Some(bound) => bound_value(bound, self, of).map(Some),
+            None => self.outer.argument(name, of),
+        }
     }
 
     fn now(&self) -> Milliseconds {
@@ -235,30 +274,5 @@ impl Inputs for StepInputs<'_> {
 
     fn caller(&self) -> &Caller {
         self.outer.caller()
-    }
-}
-
-impl Binding for StepInputs<'_> {
-    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>> {
-        if let Some(bound) = self.step.bind.iter().find(|bound| bound.name.value == name) {
-            let mut later = false;
-            bound.expression.walk(&mut |inner| {
-                later |= matches!(inner.kind, ExpressionKind::StepMember(..));
-            });
-            if later {
-                // The row of an earlier step is not read before it is known who may.
-                let message = "a membership cannot depend on the row of another step";
-                return Err(Error::new(ErrorKind::Unsupported, message)
-                    .with("step", &self.step.prepared.name)
-                    .with("argument", name));
-            }
-            return bound_value(bound, self.outer, of).map(Some);
-        }
-        let run = self.step.prepared.run.as_ref();
-        let own = run.map(|run| run.bind.as_slice()).unwrap_or_default();
-        match binding(own, name, met) {
-            Some(bound) => within(bound, self, of, met).map(Some),
-            None => self.outer.argument(name, of),
-        }
     }
 }

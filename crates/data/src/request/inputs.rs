@@ -100,7 +100,12 @@ impl<'a> CallInputs<'a> {
 
 impl Inputs for CallInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
-        self.look(name, of, None)
+        if let Some(bound) = binding(&self.prepared.pattern.bind, name) {
+            return bound_value(bound, self, of).map(Some);
+        }
+        let in_row = self.row.and_then(|(each, row)| find(each, row, name));
+        let found = in_row.or_else(|| find(&self.prepared.pattern.arguments, self.given, name));
+        Ok(found.and_then(Given::value).cloned())
     }
 
     fn now(&self) -> Milliseconds {
@@ -112,78 +117,9 @@ impl Inputs for CallInputs<'_> {
     }
 }
 
-impl Binding for CallInputs<'_> {
-    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>> {
-        if let Some(bound) = binding(&self.prepared.pattern.bind, name, met) {
-            return within(bound, self, of, met).map(Some);
-        }
-        let in_row = self.row.and_then(|(each, row)| find(each, row, name));
-        let found = in_row.or_else(|| find(&self.prepared.pattern.arguments, self.given, name));
-        Ok(found.and_then(Given::value).cloned())
-    }
-}
-
-/// Inputs some of which are bound to expressions over the others.
-pub(super) trait Binding: Inputs {
-    /// The value of an argument; of a name that was met, only what is given.
-    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>>;
-}
-
-/// The names whose bindings are being evaluated: none is bound once more, so that bindings in a
-/// circle come to an end.
-pub(super) struct Met<'a> {
-    name: &'a str,
-    before: Option<&'a Met<'a>>,
-}
-
-/// The binding of a name that was not met.
-pub(super) fn binding<'b>(
-    bind: &'b [Assignment],
-    name: &str,
-    met: Option<&Met<'_>>,
-) -> Option<&'b Assignment> {
-    let mut earlier = met;
-    while let Some(one) = earlier {
-        if one.name == name {
-            return None;
-        }
-        earlier = one.before;
-    }
+/// The binding of a name. The checker lets none lead back to itself.
+pub(super) fn binding<'b>(bind: &'b [Assignment], name: &str) -> Option<&'b Assignment> {
     bind.iter().find(|bound| bound.name.value == name)
-}
-
-/// The value of a binding over the inputs it belongs to.
-pub(super) fn within(
-    bound: &Assignment,
-    inputs: &dyn Binding,
-    of: Option<&Type>,
-    met: Option<&Met<'_>>,
-) -> Result<Value> {
-    let met = Met { name: &bound.name.value, before: met };
-    bound_value(bound, &Within { inputs, met: &met }, of)
-}
-
-struct Within<'a> {
-    inputs: &'a dyn Binding,
-    met: &'a Met<'a>,
-}
-
-impl Inputs for Within<'_> {
-    fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
-        self.inputs.look(name, of, Some(self.met))
-    }
-
-    fn step_member(&self, step: &str, name: &str) -> Result<Value> {
-        self.inputs.step_member(step, name)
-    }
-
-    fn now(&self) -> Milliseconds {
-        self.inputs.now()
-    }
-
-    fn caller(&self) -> &Caller {
-        self.inputs.caller()
-    }
 }
 
 /// What is given for a name; nothing if there is no such argument.

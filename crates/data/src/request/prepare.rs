@@ -4,7 +4,9 @@ use super::answer::AnswerShape;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
 use keyspace::model::{Pattern, StepAction, StoreKind};
-use keyspace::plan::{Bounds, PageReads, Plan, owners_judged, page_reads, reads_stored_row, uses};
+use keyspace::plan::{
+    Bounds, PageReads, Plan, is_admitted_late, owners_judged, page_reads, reads_stored_row, uses,
+};
 use std::sync::Arc;
 
 /// A pattern made ready.
@@ -51,6 +53,8 @@ pub struct PreparedStep {
     pub key_from: Vec<usize>,
     /// All earlier steps whose rows it uses, by position.
     pub all_from: Vec<usize>,
+    /// Whether rows of earlier steps say where its caller must be a member.
+    pub admitted_late: bool,
 }
 
 impl Prepared {
@@ -178,8 +182,18 @@ impl PreparedStep {
             steps.filter(|(_, of)| names.contains(&of.name.as_str())).map(|(at, _)| at).collect()
         };
         let (key_from, all_from) = (positions(&uses.key), positions(&uses.all));
-        let name = step.name.clone();
-        Ok(PreparedStep { name, run, collection, index, shape, filled, reads, key_from, all_from })
+        Ok(PreparedStep {
+            name: step.name.clone(),
+            run,
+            collection,
+            index,
+            shape,
+            filled,
+            reads,
+            key_from,
+            all_from,
+            admitted_late: is_admitted_late(schema.keyspace(), step),
+        })
     }
 }
 

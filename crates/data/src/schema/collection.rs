@@ -5,6 +5,7 @@ use super::key::KeyShape;
 use crate::catalogue::{BODY_NUMBER, Catalogue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordField, RecordShape};
+use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{
@@ -97,17 +98,19 @@ impl CollectionSchema {
 
     /// The bytes of a row; `values` has a value for each slot.
     pub fn encode(&self, values: &[Value]) -> Result<Bytes> {
-        match (&self.content, values) {
-            (ContentShape::Record(shape), values) => shape.encode(values),
-            (ContentShape::Nothing, _) => Ok(Bytes::new()),
-            (ContentShape::Json, [Value::Json(json)]) => Ok(Bytes::from(json.to_string())),
-            (ContentShape::Text, [Value::Text(text)]) => Ok(Bytes::from(text.clone())),
-            (ContentShape::Bytes, [Value::Bytes(bytes)]) => Ok(bytes.clone()),
+        let value = match (&self.content, values) {
+            (ContentShape::Record(shape), values) => return shape.encode(values),
+            (ContentShape::Nothing, _) => Bytes::new(),
+            (ContentShape::Json, [Value::Json(json)]) => Bytes::from(json.to_string()),
+            (ContentShape::Text, [Value::Text(text)]) => Bytes::from(text.clone()),
+            (ContentShape::Bytes, [Value::Bytes(bytes)]) => bytes.clone(),
             (ContentShape::Count, [Value::I64(number)]) => {
-                Ok(Bytes::copy_from_slice(&number.to_be_bytes()))
+                Bytes::copy_from_slice(&number.to_be_bytes())
             }
-            _ => Err(Error::new(ErrorKind::Internal, "a row has values of other types")),
-        }
+            _ => return Err(Error::new(ErrorKind::Internal, "a row has values of other types")),
+        };
+        check_value("a value is too large", value.len())?;
+        Ok(value)
     }
 
     /// One slot of a stored row.

@@ -5,7 +5,7 @@
 
 use super::limits::{
     BATCH_BYTES_MAX, BATCH_CHECKS_MAX, BATCH_WRITES_MAX, KEY_BYTES_MAX, READ_ROWS_MAX,
-    VALUE_BYTES_MAX,
+    ROW_BYTES_MAX, VALUE_BYTES_MAX,
 };
 use super::{Batch, Key, Range, Scan, Trail, Write};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,7 +88,7 @@ fn check_range(range: &Range) -> Result<()> {
 fn check_write(write: &Write) -> Result<()> {
     check_key(write.key())?;
     let Write::Put { value, trail, .. } = write else { return Ok(()) };
-    at_most("a value is too large", VALUE_BYTES_MAX, value.len())?;
+    at_most("a row is too large", ROW_BYTES_MAX, value.len())?;
     match trail {
         Some(trail) => {
             let given = trail.previous.len();
@@ -119,6 +119,11 @@ fn check_once(writes: &[Write]) -> Result<()> {
             .with("limit", 1)
             .with("given", 2)),
     }
+}
+
+/// Whether a value, a body, or the fields of a record may have so many bytes.
+pub(crate) fn check_value(message: &'static str, bytes: usize) -> Result<()> {
+    at_most(message, VALUE_BYTES_MAX, bytes)
 }
 
 fn at_most<L>(message: &'static str, limit: L, given: usize) -> Result<()>

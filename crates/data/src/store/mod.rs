@@ -17,7 +17,9 @@
 //! 2. **Serializable.** A batch that commits saw all its checks hold at one instant between call
 //!    and return. Reads see committed rows only, and every commit acknowledged before they began.
 //! 3. **Once.** A batch sent again with the same id answers `Committed` with the same totals, if it
-//!    was committed in the last [`OUTCOME_KEPT`]; only `Committed` is remembered.
+//!    was committed in the last [`OUTCOME_KEPT`]; only `Committed` is remembered. The id alone
+//!    decides: what a call made again sends is worked out from the rows as they are by then, so that
+//!    its batch may well be another, and no store can tell it from the batch of another call.
 //! 4. **Durable.** What was acknowledged, *and what a read has returned*, survives what
 //!    [`Description::durability`] names.
 //! 5. **Honest.** [`Outcome::Indeterminate`] only after the store has tried to find out until the
@@ -112,6 +114,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let _ = (now, rows);
         Ok(0)
+    }
+
+    /// What people should know who use the store, in sentences: settings under which it promises
+    /// less, data that somebody else changed. Asked after [`ensure`](Store::ensure).
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Writes what is still to be written and lets go of the store.

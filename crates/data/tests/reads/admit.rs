@@ -1,8 +1,11 @@
 //! Who may: owners, users, roles, the public, members, and steps.
 
 use crate::support::{Bench, NOW, ann, away, bob};
+use data::memory::{MemoryStore, PartitionedMemory};
+use data::store::Store;
 use data::{Caller, ErrorKind};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 const GUILDS: &str = r#"
     [collection.members]
@@ -215,41 +218,105 @@ fn an_atomic_asks_for_the_memberships_of_its_steps() {
     assert!(admitted.is_ok() || admitted.unwrap_err().kind() != ErrorKind::Denied);
 }
 
+/// A project says which team it is of; who adds a task must be of that team.
+const TEAMS: &str = r#"
+    [collection.members]
+    key = "team:{team_id: text}:members | {user_id: text}"
+    fields = { role = "text = 'member'" }
+    expect = { rows_per_group = 100 }
+
+    [collection.projects]
+    key = "project:{project_id: text} | about"
+    fields = { team_id = "text", open = "bool = true" }
+
+    [collection.tasks]
+    key = "project:{project_id: text} | task:{team_id: text}:{task: text}"
+    fields = { words = "text = ''" }
+    expect = { rows_per_group = 100 }
+
+    [pattern.put_project]
+    put = "projects"
+    allow = "role:keeper"
+
+    [pattern.put_member]
+    put = "members"
+    allow = "role:keeper"
+
+    [pattern.add_task]
+    insert = "tasks"
+    allow = { member = "members", caller = "user_id", if = "role = 'member'" }
+
+    [pattern.add_tasks]
+    insert = "tasks"
+    many = 5
+    allow = { member = "members", caller = "user_id" }
+
+    [pattern.get_task]
+    get = "tasks"
+    allow = "user"
+
+    [pattern.work]
+    atomic = [
+        { check = "projects", as = "project", if = "open = true" },
+        { run = "add_task", bind = { team_id = "project.team_id" } },
+    ]
+    allow = "user"
+
+    [pattern.work_much]
+    atomic = [
+        { check = "projects", as = "project" },
+        { run = "add_tasks", bind = { team_id = "project.team_id" } },
+        { run = "add_task", bind = { task = "'last'", words = "''" } },
+    ]
+    allow = "user"
+"#;
+
 #[test]
-fn a_binding_to_itself_comes_to_an_end() {
-    let bench = Bench::open(
-        r#"
-        [collection.members]
-        key = "guild:{guild_id: text}:members | {user_id: text}"
-        fields = { role = "text = ''" }
-        expect = { rows_per_group = 100 }
-
-        [collection.posts]
-        key = "guild:{guild_id: text}:posts | {post: text}"
-        fields = { words = "text = ''" }
-        expect = { rows_per_group = 100 }
-
-        [pattern.join]
-        put = "members"
-        allow = "role:keeper"
-
-        [pattern.post]
-        put = "posts"
-        bind = { guild_id = "$guild_id" }
-        allow = { member = "members", caller = "user_id" }
-
-        [pattern.post_twice]
-        atomic = ["post"]
-        allow = "user"
-        "#,
-    );
-    bench.put("members", json!({"guild_id": "g", "user_id": "ann"}));
-    // Nobody gives what is bound to itself: an error, and no endless look for it.
-    for pattern in ["post", "post_twice"] {
-        let error = bench.error(pattern, json!({"post": "p"}), &ann());
-        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
-        assert_eq!(error.value("argument"), Some("guild_id"), "{error}");
+fn rows_of_earlier_steps_say_where_one_must_be_a_member() {
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(MemoryStore::new()), Arc::new(PartitionedMemory::new())];
+    for store in stores {
+        let bench = Bench::open_on(store, TEAMS);
+        bench.put("projects", json!({"project_id": "p", "team_id": "red", "open": true}));
+        bench.put("projects", json!({"project_id": "q", "team_id": "red", "open": false}));
+        bench.put("members", json!({"team_id": "red", "user_id": "ann", "role": "member"}));
+        bench.put("members", json!({"team_id": "red", "user_id": "eve", "role": "guest"}));
+        bench.put("members", json!({"team_id": "blue", "user_id": "bob", "role": "member"}));
+        let task = |project: &str| json!({"project_id": project, "task": "t", "words": "w"});
+        let done = bench.json("work", task("p"), &ann());
+        assert_eq!(done["results"][0]["row"]["team_id"], "red", "{done}");
+        // A closed project or a task that is there already is nothing for who is denied.
+        for (project, caller) in [("p", bob()), ("p", Caller::user("eve")), ("q", bob())] {
+            denied(&bench, "work", task(project), &caller);
+        }
+        for (project, kind) in
+            [("p", ErrorKind::Conflict), ("q", ErrorKind::Conflict), ("r", ErrorKind::NotFound)]
+        {
+            assert_eq!(bench.error("work", task(project), &ann()).kind(), kind, "{project}");
+        }
+        // Without the project nobody knows the team: what is missing was the batch's to ask for.
+        assert_eq!(bench.error("work", task("r"), &bob()).kind(), ErrorKind::NotFound);
     }
+}
+
+#[test]
+fn memberships_of_the_call_and_of_rows_are_both_asked_for() {
+    let bench = Bench::open(TEAMS);
+    bench.put("projects", json!({"project_id": "p", "team_id": "red", "open": true}));
+    bench.put("members", json!({"team_id": "red", "user_id": "ann", "role": "member"}));
+    let tasks = |team: &str| {
+        let rows = json!([{"task": "a", "words": ""}, {"task": "b", "words": ""}]);
+        json!({"project_id": "p", "team_id": team, "rows": rows})
+    };
+    denied(&bench, "work_much", tasks("blue"), &ann());
+    bench.put("members", json!({"team_id": "blue", "user_id": "bob", "role": "member"}));
+    denied(&bench, "work_much", tasks("blue"), &bob());
+    bench.put("members", json!({"team_id": "blue", "user_id": "ann", "role": "member"}));
+    let reply = bench.call("work_much", tasks("blue"), &ann()).unwrap();
+    // The membership of the call, the project, that of the rows, and the commit.
+    assert_eq!(reply.usage.round_trips, 4);
+    let last = json!({"project_id": "p", "team_id": "blue", "task": "last"});
+    assert_eq!(bench.json("get_task", last, &bob())["row"]["task"], "last");
 }
 
 #[test]

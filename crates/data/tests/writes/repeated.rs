@@ -162,6 +162,17 @@ fn one_id_for_two_calls_spoils_no_index() {
 }
 
 #[test]
+fn a_counter_is_never_answered_by_another_call() {
+    let world = world(NOTES);
+    let id = world.id();
+    world.with_id(id, "write", json!({ "title": "A" })).unwrap();
+    let error = world.with_id(id, "count", json!({ "name": "c" })).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    assert_eq!(error.value("id"), Some(id.to_string().as_str()));
+    assert_eq!(world.ok("counter", json!({ "name": "c" }))["row"]["value"], 0);
+}
+
+#[test]
 fn a_take_made_again_never_claims_a_row_that_it_did_not_take() {
     let world = world(NOTES);
     world.ok("write", json!({ "title": "A" }));

@@ -132,6 +132,8 @@ codes! {
     SIMILAR_ARGUMENTS = 516 Warning "two arguments that differ by a letter", "a call would have to give both, and the two may not be the same";
     NO_VERSION = 517 Error "a version of rows that have none", "there is nothing to compare with";
     MADE_AND_ASKED = 518 Warning "an id that one step makes and another asks for", "a call could attach the rows to something else";
+    NOT_HELD = 519 Error "a value that no commit can hold", "it could have changed between the read and the commit";
+    BIND_CIRCLE = 520 Error "an argument that is bound to itself", "nobody could give it a value";
     BAD_EXPRESSION = 601 Error "an expression that cannot be read", "the condition or value could not be computed";
     UNKNOWN_IN_EXPRESSION = 602 Error "an unknown name in an expression", "the condition or value could not be computed";
     TYPE_MISMATCH = 603 Error "types that do not go together", "the comparison or value would be an error at every call";

@@ -9,8 +9,11 @@ pub const KEY_BYTES_MAX: usize = 1_024;
 pub const KEY_SEGMENTS_MAX: usize = 64;
 /// Bytes of the text form of one key.
 pub const KEY_TEXT_BYTES_MAX: usize = 8_192;
-/// Bytes of one value, body or encoded record.
+/// Bytes of one value, of one body, or of the fields of one record as they are encoded.
 pub const VALUE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of one row as a store keeps it, its key aside: a record and its body, as far as a batch of
+/// one row holds both.
+pub const ROW_BYTES_MAX: u64 = BATCH_BYTES_MAX - KEY_BYTES_MAX as u64;
 /// Writes of one batch, index entries included.
 pub const BATCH_WRITES_MAX: u64 = 1_000;
 /// Bytes of one batch on a whole-store atomic store.

@@ -36,7 +36,7 @@ pub use place::{order_given, place, shares_place};
 pub use read::{PageReads, page_reads};
 pub use shape::{hides_owner, owners_judged};
 pub use step::{Change, EntryChange, Step};
-pub use uses::{Uses, uses};
+pub use uses::{Uses, is_admitted_late, uses};
 
 use crate::model::{Keyspace, Pattern, StoreKind, Verb};
 use bounds::Count;
@@ -115,7 +115,8 @@ fn answer(keyspace: &Keyspace, store: StoreKind, pattern: &Pattern) -> Answer {
         return answer;
     }
     answer.and(|bounds| {
-        members.into_iter().fold(bounds.trips(1), |bounds, member| {
+        let trips = steps::member_trips(keyspace, pattern);
+        members.into_iter().fold(bounds.trips(trips), |bounds, member| {
             let Some(collection) = keyspace.collection(&member.collection) else { return bounds };
             let rows = steps::member_rows(pattern, member, collection);
             bounds.read(Count::exactly(rows), shape::record_size(collection))

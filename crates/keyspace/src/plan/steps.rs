@@ -9,6 +9,8 @@ use super::place::order_given;
 use super::read::page_of;
 use super::shape::{hides_owner, owners_judged};
 use super::step::{Change, Step};
+use super::uses::is_admitted_late;
+use crate::model::Step as PatternStep;
 use crate::model::{
     Allow, Collection, Index, Keyspace, Member, Pattern, StepAction, StoreKind, Target, Verb,
     limits,
@@ -17,8 +19,10 @@ use crate::model::{
 /// What is done, in order.
 pub(super) fn steps(keyspace: &Keyspace, pattern: &Pattern) -> Vec<Step> {
     let builder = Builder { keyspace, pattern };
-    let mut steps: Vec<Step> =
-        members(pattern).into_iter().map(|member| builder.admit(member)).collect();
+    let mut steps = Vec::new();
+    for (allow, step) in asked(pattern).filter(|(_, step)| !is_late(keyspace, *step)) {
+        builder.admit(allow, step, &mut steps);
+    }
     match (&pattern.target, pattern.verb) {
         (_, Verb::Atomic) => builder.atomic(&mut steps),
         (None, _) => {}
@@ -32,21 +36,39 @@ pub(super) fn steps(keyspace: &Keyspace, pattern: &Pattern) -> Vec<Step> {
     steps
 }
 
-/// Every membership a caller must have: the pattern's own and those of its steps.
-pub(super) fn members(pattern: &Pattern) -> Vec<&Member> {
+/// Every membership a caller must have: the pattern's own, then that of each step.
+fn asked(pattern: &Pattern) -> impl Iterator<Item = (&Member, Option<&PatternStep>)> {
     let of_steps = pattern.steps.iter().filter_map(|step| match &step.action {
-        StepAction::Run(run) => Some(&run.allow),
+        StepAction::Run(run) => Some((&run.allow, Some(step))),
         StepAction::Check { .. } => None,
     });
+    let all = std::iter::once((&pattern.allow, None)).chain(of_steps);
+    all.filter_map(|(allow, step)| match allow {
+        Allow::Member(member) => Some((member, step)),
+        _ => None,
+    })
+}
+
+fn is_late(keyspace: &Keyspace, step: Option<&PatternStep>) -> bool {
+    step.is_some_and(|step| is_admitted_late(keyspace, step))
+}
+
+/// Every membership a caller must have, once.
+pub(super) fn members(pattern: &Pattern) -> Vec<&Member> {
     let mut members = Vec::new();
-    for allow in std::iter::once(&pattern.allow).chain(of_steps) {
-        if let Allow::Member(member) = allow
-            && !members.contains(&member)
-        {
+    for (member, _) in asked(pattern) {
+        if !members.contains(&member) {
             members.push(member);
         }
     }
     members
+}
+
+/// Waits for memberships: one for those that the call leads to, one for those that rows of earlier
+/// steps lead to.
+pub(super) fn member_trips(keyspace: &Keyspace, pattern: &Pattern) -> u64 {
+    let late = |wanted: bool| asked(pattern).any(|(_, step)| is_late(keyspace, step) == wanted);
+    u64::from(late(false)) + u64::from(late(true))
 }
 
 /// Rows that one call may need of a membership: one, unless its rows or steps lead to several.
@@ -78,18 +100,25 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn admit(&self, member: &Member) -> Step {
+    fn admit(&self, member: &Member, step: Option<&PatternStep>, steps: &mut Vec<Step>) {
         let collection = self.keyspace.collection(&member.collection);
         let separator = self.keyspace.separator;
         let key = collection.map(|found| {
-            let caller = format!("{{{}}}", member.caller);
-            let filled = format!("{{{} = caller}}", member.caller);
-            found.key.template(separator).replacen(&caller, &filled, 1)
+            let fill = |key: String, name: &str, value: &str| {
+                key.replacen(&format!("{{{name}}}"), &format!("{{{name} = {value}}}"), 1)
+            };
+            let key = fill(found.key.template(separator), &member.caller, "caller");
+            let bound = step.into_iter().flat_map(|step| &step.bind);
+            bound
+                .fold(key, |key, bound| fill(key, &bound.name.value, &bound.expression.to_string()))
         });
-        Step::Admit {
+        let admit = Step::Admit {
             collection: member.collection.clone(),
             key: key.unwrap_or_default(),
             condition: member.condition.as_ref().map(|condition| condition.to_string()),
+        };
+        if !steps.contains(&admit) {
+            steps.push(admit);
         }
     }
 
@@ -238,6 +267,11 @@ impl Builder<'_> {
         let effects = atomic::effects(self.keyspace, self.pattern);
         for touched in &effects {
             self.known(&touched.effect, touched.binding, steps);
+        }
+        for (member, step) in asked(self.pattern) {
+            if is_late(self.keyspace, step) {
+                self.admit(member, step, steps);
+            }
         }
         for step in &self.pattern.steps {
             match &step.action {

@@ -9,7 +9,7 @@
 //! A step's row can be looked for once the steps of its key are known, and changed once all are.
 
 use super::bound::bound_to;
-use crate::model::{Expression, ExpressionKind, Step, StepAction};
+use crate::model::{Allow, Expression, ExpressionKind, Keyspace, Step, StepAction};
 
 /// The earlier steps that a step uses, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,19 @@ pub fn uses(step: &Step) -> Uses<'_> {
         named_in(expression, &mut uses.all);
     }
     uses
+}
+
+/// Whether the row of the membership that a step asks for is known only by rows of earlier steps.
+/// Then it is read after these, and before the commit.
+pub fn is_admitted_late(keyspace: &Keyspace, step: &Step) -> bool {
+    let StepAction::Run(run) = &step.action else { return false };
+    let Allow::Member(member) = &run.allow else { return false };
+    let Some(collection) = keyspace.collection(&member.collection) else { return false };
+    let mut found = Vec::new();
+    for segment in collection.key.segments().filter(|segment| segment.name != member.caller) {
+        follow(step, &segment.name, &mut Vec::new(), &mut found);
+    }
+    !found.is_empty()
 }
 
 /// The steps behind one argument of a step: by its own binding, or by one of the pattern's whose

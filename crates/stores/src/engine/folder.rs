@@ -12,8 +12,8 @@
 use super::error::file as file_error;
 use super::witness;
 use data::{Error, ErrorKind, Result};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "lock";
@@ -50,7 +50,7 @@ impl Folder {
         // again with it: another process may have made the store in between.
         inspect(path)?;
         fs::create_dir_all(path).map_err(|error| file_error(error, path))?;
-        let lock = lock(path)?;
+        let lock = crate::lock::take(path, &path.join(LOCK), PROGRAM)?;
         let is_new = inspect(path)?;
         let folder = Folder { path: path.to_path_buf(), lock, is_new };
         if is_new {
@@ -121,43 +121,6 @@ fn inspect(path: &Path) -> Result<bool> {
         Some(format) => check_format(path, &format).map(|()| false),
         None => check_free(path).map(|()| true),
     }
-}
-
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(LOCK);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(&path).map_err(|error| file_error(error, &path))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(locked(folder, &path)),
-        Err(TryLockError::Error(error)) => return Err(file_error(error, &path)),
-    }
-    let holder = format!("{PROGRAM}\npid {}\nprogram {}\n", std::process::id(), program());
-    let written = (|| {
-        file.set_len(0)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(holder.as_bytes())
-    })();
-    written.map_err(|error| file_error(error, &path))?;
-    Ok(file)
-}
-
-fn locked(folder: &Path, lock: &Path) -> Error {
-    let holder = fs::read_to_string(lock).unwrap_or_default();
-    let said = |name: &str| {
-        let line = holder.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap_or("unknown").trim().to_string()
-    };
-    Error::new(ErrorKind::Locked, "another process has the store open; close it there first")
-        .with("folder", folder.display())
-        .with("pid", said("pid "))
-        .with("program", said("program "))
-}
-
-fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The text of the format file, if there is one.

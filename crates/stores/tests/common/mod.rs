@@ -9,6 +9,9 @@
     reason = "a test fails by panicking"
 )]
 
+#[cfg(unix)]
+pub mod kill;
+
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::store::{Batch, Check, CommitId, Expect, Key, Outcome, Range, Total, Write};

@@ -6,7 +6,6 @@ use crate::work::{ACCOUNTS, PAGES, Round, TAGS, all, call};
 use data::clock::SeededRandom;
 use data::maintain::Scrub;
 use data::request::Runtime;
-use data::store::Store;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -10,7 +10,7 @@
 //! Each thread has at most one call under way: at the kill it may have happened or not.
 //! `KEYWAY_KILLS` sets the number of kills, `KEYWAY_SEED` the seed.
 
-#![cfg(all(feature = "engine", unix))]
+#![cfg(all(feature = "engine", feature = "files", feature = "sqlite", unix))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,20 +24,14 @@ mod common;
 mod compare;
 mod work;
 
-use common::Folder;
+use common::{Folder, kill};
 use compare::Model;
 use data::ErrorKind;
-use data::clock::SeededRandom;
 use data::store::Durability;
 use serde_json::{Value as Json, json};
-use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
-use work::{ACCOUNTS, Round, call};
+use work::{ACCOUNTS, Kind, Round, call};
 
-const CHILD: &str = "KEYWAY_KILL_CHILD";
 /// Rounds in one folder, so that what one recovery leaves behind meets the next.
 const ROUNDS_IN_A_FOLDER: u32 = 8;
 
@@ -45,11 +39,25 @@ const ROUNDS_IN_A_FOLDER: u32 = 8;
 type Answered = Result<Json, String>;
 
 #[test]
-fn patterns_survive_kills() {
+fn patterns_survive_kills_on_the_engine() {
+    survive_kills(Kind::Engine, 40);
+}
+
+#[test]
+fn patterns_survive_kills_on_files() {
+    survive_kills(Kind::Files, 200);
+}
+
+#[test]
+fn patterns_survive_kills_on_sqlite() {
+    survive_kills(Kind::Sqlite, 200);
+}
+
+fn survive_kills(kind: Kind, kills: u64) {
     let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    let kills = number("KEYWAY_KILLS").unwrap_or(40);
+    let kills = number("KEYWAY_KILLS").unwrap_or(kills);
     let seed = number("KEYWAY_SEED").unwrap_or(0x7061_7474);
-    println!("KEYWAY_SEED={seed} KEYWAY_KILLS={kills}");
+    println!("{} KEYWAY_SEED={seed} KEYWAY_KILLS={kills}", kind.name());
     let mut folder = Folder::new();
     let mut model = Model::default();
     let (mut acknowledged, mut changed) = (0, 0);
@@ -63,7 +71,7 @@ fn patterns_survive_kills() {
             true => Durability::Process,
             false => Durability::Power,
         };
-        let round = Round::new(seed, number, durability);
+        let round = Round::new(kind, seed, number, durability);
         let acks = kill_once(&round, folder.path());
         acknowledged += acks.iter().map(Vec::len).sum::<usize>();
         changed += acks.iter().flatten().filter(|answer| answer.is_ok()).count();
@@ -75,60 +83,34 @@ fn patterns_survive_kills() {
 
 /// Lets a child run and kills it; what each thread was answered, call by call.
 fn kill_once(round: &Round, folder: &Path) -> Vec<Vec<Answered>> {
-    let told = format!("{} {} {}", round.seed, round.number, round.durability);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["child_calls_until_it_is_killed", "--exact", "--nocapture"])
-        .env(CHILD, told)
-        .env("KEYWAY_KILL_FOLDER", folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = child.stdout.take().unwrap();
-    let (sender, first) = channel();
-    let reader = std::thread::spawn(move || {
-        let mut lines = Vec::new();
-        for line in BufReader::new(output).lines() {
-            if let Some(ack) = line.unwrap().strip_prefix("ack ") {
-                lines.push(ack.to_string());
-                let _ = sender.send(());
-            }
-        }
-        lines
-    });
-    let began = first.recv_timeout(Duration::from_secs(60));
-    let delay = 1 + SeededRandom::new(round.seed ^ u64::from(round.number)).number() % 300;
-    std::thread::sleep(Duration::from_millis(delay));
-    child.kill().unwrap();
-    let ended = child.wait().unwrap();
-    assert!(began.is_ok() && !ended.success(), "{round:?}: the child ended by itself: {ended}");
-    let mut acks = vec![Vec::new(); usize::from(round.threads)];
-    for line in reader.join().unwrap() {
-        let (thread, answer) = line.split_once(' ').unwrap();
-        let answer: Json = serde_json::from_str(answer).unwrap();
-        let answer = match answer["no"].as_str() {
+    let kind = round.kind.name();
+    let told = format!("{} {} {} {kind}", round.seed, round.number, round.durability);
+    let seed = round.seed ^ u64::from(round.number);
+    let test = "child_calls_until_it_is_killed";
+    let acknowledged = kill::kill_once(test, &told, folder, round.threads, seed);
+    let answered = |line: &String| {
+        let answer: Json = serde_json::from_str(line).unwrap();
+        match answer["no"].as_str() {
             Some(kind) => Err(kind.to_string()),
             None => Ok(answer),
-        };
-        acks[thread.parse::<usize>().unwrap()].push(answer);
-    }
-    acks
+        }
+    };
+    acknowledged.iter().map(|lines| lines.iter().map(answered).collect()).collect()
 }
 
 /// The child; nothing when it is run as a test.
 #[test]
 fn child_calls_until_it_is_killed() {
-    let Ok(told) = std::env::var(CHILD) else { return };
-    let folder = std::env::var("KEYWAY_KILL_FOLDER").unwrap();
+    let Some((told, folder)) = kill::told() else { return };
     let told: Vec<&str> = told.split(' ').collect();
     let durability = Durability::from_name(told[2]).unwrap();
-    let round = Round::new(told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
-    let (runtime, ..) = round.open(Path::new(&folder));
+    let kind = Kind::from_name(told[3]);
+    let round = Round::new(kind, told[0].parse().unwrap(), told[1].parse().unwrap(), durability);
+    let (runtime, ..) = round.open(&folder);
     for account in 0..ACCOUNTS {
         let account = json!({"ledger": "main", "account": account.to_string()});
         call(&runtime, "child", "open_account", &account).unwrap();
     }
-    // What the test runner says before a test does not end its line.
-    println!();
     std::thread::scope(|scope| {
         for thread in 0..round.threads {
             let runtime = &runtime;
@@ -149,8 +131,7 @@ fn child_calls_until_it_is_killed() {
                             std::process::exit(1);
                         }
                     };
-                    let line = format!("ack {thread} {answer}\n");
-                    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+                    kill::acknowledge(thread, answer);
                 }
             });
         }

@@ -4,12 +4,14 @@
 use crate::common::{NOW, wait};
 use data::clock::{ManualClock, SeededRandom};
 use data::request::{Call, Options, Runtime};
-use data::store::Durability;
+use data::store::{Durability, Store};
 use data::{Caller, Error};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 use stores::engine::{self, EngineStore};
+use stores::files::{self, FilesStore};
+use stores::sqlite::{self, SqliteStore};
 
 pub const TAGS: [&str; 4] = ["red", "blue", "round", "ROUND"];
 pub const PAGES: [&str; 2] = ["front", "back"];
@@ -18,9 +20,52 @@ pub const ACCOUNTS: u64 = 5;
 const NAMES: u64 = 16;
 const THINGS: u64 = 5;
 
+/// The stores that are killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Engine,
+    Files,
+    Sqlite,
+}
+
+impl Kind {
+    /// Its name, for the child.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Engine => "engine",
+            Kind::Files => "files",
+            Kind::Sqlite => "sqlite",
+        }
+    }
+
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Kind {
+        let all = [Kind::Engine, Kind::Files, Kind::Sqlite];
+        all.into_iter().find(|kind| kind.name() == name).unwrap()
+    }
+
+    fn open(self, folder: &Path, durability: Durability) -> data::Result<Arc<dyn Store>> {
+        Ok(match self {
+            Kind::Engine => {
+                let options = engine::Options { durability, ..engine::Options::default() };
+                Arc::new(EngineStore::open(folder, &options)?)
+            }
+            Kind::Files => {
+                let options = files::Options { durability, ..files::Options::default() };
+                Arc::new(FilesStore::open(folder, &options)?)
+            }
+            Kind::Sqlite => {
+                let options = sqlite::Options { durability };
+                Arc::new(SqliteStore::open(folder.join("kill.db"), &options)?)
+            }
+        })
+    }
+}
+
 /// A round: what chance decides in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
+    pub kind: Kind,
     pub seed: u64,
     pub number: u32,
     pub durability: Durability,
@@ -28,18 +73,16 @@ pub struct Round {
 }
 
 impl Round {
-    pub fn new(seed: u64, number: u32, durability: Durability) -> Self {
+    pub fn new(kind: Kind, seed: u64, number: u32, durability: Durability) -> Self {
         let random = SeededRandom::new(seed ^ u64::from(number).wrapping_mul(0x5851_f42d));
         let threads = 6 + u8::try_from(random.number() % 3).unwrap();
-        Round { seed, number, durability, threads }
+        Round { kind, seed, number, durability, threads }
     }
 
     /// A run time on the folder. An hour passes between two rounds.
-    pub fn open(&self, folder: &Path) -> (Runtime, Arc<EngineStore>, ManualClock) {
-        let durability = self.durability;
-        let options = engine::Options { durability, ..engine::Options::default() };
-        let store = EngineStore::open(folder, &options);
-        let store = Arc::new(store.unwrap_or_else(|error| panic!("{self:?}: {error:?}")));
+    pub fn open(&self, folder: &Path) -> (Runtime, Arc<dyn Store>, ManualClock) {
+        let store = self.kind.open(folder, self.durability);
+        let store = store.unwrap_or_else(|error| panic!("{self:?}: {error:?}"));
         let clock = ManualClock::at(NOW + i64::from(self.number) * 3_600_000);
         let random = SeededRandom::new(self.seed ^ (u64::from(self.number) << 32) ^ 0x1d5);
         let mut options = Options::new(Arc::new(clock.clone()), Arc::new(random));

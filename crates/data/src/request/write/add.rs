@@ -26,7 +26,7 @@ pub(super) fn amount(inputs: &dyn Inputs) -> Result<i64> {
 
 /// What is added to a counter or a window.
 pub(super) fn count(part: &Part<'_>, inputs: &dyn Inputs, row: &RowState) -> Result<CounterAdd> {
-    judge(part, inputs, row)?;
+    part.judge_condition(row, inputs)?;
     let amount = amount(inputs)?;
     let collection = part.collection.clone();
     let key = row.key.clone();
@@ -58,17 +58,6 @@ pub(super) fn count(part: &Part<'_>, inputs: &dyn Inputs, row: &RowState) -> Res
         }
     };
     Ok(CounterAdd { collection, key, amount, expires, window })
-}
-
-/// A counter has no version, so that a commit cannot hold its value to what was read.
-fn judge(part: &Part<'_>, inputs: &dyn Inputs, row: &RowState) -> Result<()> {
-    let Some(condition) = &part.pattern.condition else { return Ok(()) };
-    if condition.members().contains(&"value") {
-        let message =
-            "a counter has no version, so that no commit can judge its value: use a window";
-        return Err(part.error(ErrorKind::Unsupported, message));
-    }
-    part.judge_condition(row, inputs)
 }
 
 /// A limit or a period that an `atomic` binds; an integer for a period is seconds.

@@ -36,7 +36,13 @@ pub(super) async fn attempts(
         let makers = ids.makers(steps);
         let script = Script::of(call, session.now, &makers)?;
         let mut work = Work::new(&script, session.now);
-        work.gather(session).await?;
+        let gathered = work.gather(session).await;
+        let asks = call.pattern.steps.iter().any(|step| step.admitted_late);
+        if asks && !work.is_stale {
+            // Whoever may not is told nothing else.
+            Box::pin(work.admit(session, call)).await?;
+        }
+        gathered?;
         let earlier = ids.earlier(&work.keys_changed()?);
         let mut ending = Ending { session, ids: &ids, earlier, attempt, work: &mut work };
         if let Some(answer) = Box::pin(ending.settle()).await? {
@@ -115,6 +121,10 @@ impl Ending<'_, '_, '_> {
             return made(self.work, id, &[], self.session.now).map(Some);
         }
         match commit(self.session, &set).await? {
+            Verdict::Committed { totals, .. } if totals.len() != set.adds.len() => {
+                let message = "the id was used for another call: every call has an id of its own";
+                Err(Error::new(ErrorKind::Argument, message).with("id", self.ids.of_call()))
+            }
             Verdict::Committed { totals, .. } if self.ids.is_given() => {
                 self.answered(Some(&totals), false).await.map(Some)
             }

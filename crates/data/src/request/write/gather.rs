@@ -92,9 +92,12 @@ pub(super) enum State {
 
 /// Whether some steps are known.
 #[derive(PartialEq, Eq)]
-enum Standing {
+pub(super) enum Standing {
+    /// All of them.
     Known,
+    /// Not all, for now.
     NotYet,
+    /// One has failed.
     Never,
 }
 
@@ -201,7 +204,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn standing(&self, steps: &[usize]) -> Standing {
+    pub(super) fn standing(&self, steps: &[usize]) -> Standing {
         let mut standing = Standing::Known;
         for number in steps.iter().filter(|number| !self.known.has(**number)) {
             match self.steps.get(*number).map(|step| step.state) {

@@ -12,7 +12,7 @@ use super::row::{RowState, member};
 use crate::caller::Caller;
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::inputs::{Binding, CallInputs, Inputs, Met, binding, bound_value, within};
+use crate::request::inputs::{CallInputs, Inputs, binding, bound_value};
 use crate::schema::CollectionSchema;
 use crate::value::Value;
 use keyspace::model::{Pattern, Step, Type};
@@ -97,7 +97,19 @@ pub(super) struct RowInputs<'a> {
 
 impl Inputs for RowInputs<'_> {
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>> {
-        self.look(name, of, None)
+        let Some(step) = self.step else { return self.call.argument(name, of) };
+        if let Some(bound) = binding(&step.bind, name) {
+            let outer = Outer { call: &self.call, known: self.known };
+            return bound_value(bound, &outer, of).map(Some);
+        }
+        let own = self.run.map(|run| run.bind.as_slice()).unwrap_or_default();
+        if let Some(bound) = binding(own, name) {
+            return bound_value(bound, self, of).map(Some);
+        }
+        match name {
+            "if_version" => self.call.argument(&format!("{}.if_version", step.name), of),
+            _ => self.call.argument(name, of),
+        }
     }
 
     fn step_member(&self, step: &str, name: &str) -> Result<Value> {
@@ -110,24 +122,6 @@ impl Inputs for RowInputs<'_> {
 
     fn caller(&self) -> &Caller {
         self.call.caller()
-    }
-}
-
-impl Binding for RowInputs<'_> {
-    fn look(&self, name: &str, of: Option<&Type>, met: Option<&Met<'_>>) -> Result<Option<Value>> {
-        let Some(step) = self.step else { return self.call.look(name, of, met) };
-        if let Some(bound) = step.bind.iter().find(|bound| bound.name.value == name) {
-            let outer = Outer { call: &self.call, known: self.known };
-            return bound_value(bound, &outer, of).map(Some);
-        }
-        let own = self.run.map(|run| run.bind.as_slice()).unwrap_or_default();
-        if let Some(bound) = binding(own, name, met) {
-            return within(bound, self, of, met).map(Some);
-        }
-        match name {
-            "if_version" => self.call.argument(&format!("{}.if_version", step.name), of),
-            _ => self.call.argument(name, of),
-        }
     }
 }
 

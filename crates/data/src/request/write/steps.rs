@@ -1,9 +1,9 @@
-//! What a step does once its rows are known: looks, judges, changes.
+//! What a step does once its rows are known: asks who may, looks, judges, changes.
 
 use super::add::{amount, count};
 use super::claim::{Held, holds_claim};
 use super::delete::delete;
-use super::gather::{Made, State, Work, misplaced, step_of};
+use super::gather::{Made, Standing, State, Work, misplaced, step_of};
 use super::inputs::KnownRow;
 use super::insert::insert;
 use super::owner::is_foreign;
@@ -16,9 +16,25 @@ use crate::change::CounterAdd;
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluate::holds;
 use crate::request::inputs::{InputScope, Inputs};
+use crate::request::{Call, admit};
+use crate::session::Session;
 use keyspace::model::Verb;
 
 impl Work<'_> {
+    /// Judges the memberships that rows of earlier steps lead to. A step whose key is not known has
+    /// failed, or is yet to come after a failure: there is no row that it could tell of.
+    pub async fn admit(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<()> {
+        let mut rows = Vec::new();
+        for (number, ready) in call.pattern.steps.iter().enumerate() {
+            let step = step_of(self.script, number)?;
+            if ready.admitted_late && self.standing(step.key_from) == Standing::Known {
+                let inputs = |row| (ready, self.script.inputs(step, row, &self.known));
+                rows.extend((0..step.rows.count()).map(inputs));
+            }
+        }
+        admit::late(session, call, &rows).await
+    }
+
     /// Looks at a row as it was before the batch.
     pub(super) fn look(&mut self, number: usize, look: &Look<'_>) -> Result<bool> {
         let step = step_of(self.script, number)?;
@@ -56,11 +72,6 @@ impl Work<'_> {
             return Ok(None);
         };
         let (Some(condition), State::Done) = (look.condition, work.state) else { return Ok(None) };
-        if look.collection.model.is_counted() && condition.members().contains(&"value") {
-            let message =
-                "a counter has no version, so that no commit can judge its value: use a window";
-            return Err(self.script.place(Error::new(ErrorKind::Unsupported, message), number, 0));
-        }
         let place = work.places.first().copied().ok_or_else(misplaced)?;
         let row = self.rows.get(place)?;
         let slots = row.slots_read()?.unwrap_or_default();

@@ -4,7 +4,7 @@ use super::cases;
 use crate::error::{Error, ErrorKind};
 use crate::store::limits::{
     BATCH_BYTES_MAX, BATCH_CHECKS_MAX, BATCH_WRITES_MAX, KEY_BYTES_MAX, READ_ROWS_MAX,
-    VALUE_BYTES_MAX,
+    ROW_BYTES_MAX,
 };
 use crate::store::{Batch, Expect, Key, Range, Scan, Trail, Write};
 use crate::suite::bench::{
@@ -14,7 +14,7 @@ use crate::suite::{Case, Failure};
 use bytes::Bytes;
 
 const KEY: usize = KEY_BYTES_MAX;
-const VALUE: usize = VALUE_BYTES_MAX as usize;
+const ROW: usize = ROW_BYTES_MAX as usize;
 const WRITES: usize = BATCH_WRITES_MAX as usize;
 const CHECKS: usize = BATCH_CHECKS_MAX as usize;
 const BYTES: usize = BATCH_BYTES_MAX as usize;
@@ -33,9 +33,9 @@ pub(super) fn cases() -> Vec<Case> {
         "limits" "key: too long a one cannot be checked" => check_long_key;
         "limits" "key: too long a one cannot be deleted" => delete_long_key;
         "limits" "key: too long a one cannot be added to" => add_long_key;
-        "limits" "value: one byte below the limit" => |b| value_of(b, VALUE - 1, true);
-        "limits" "value: at the limit" => |b| value_of(b, VALUE, true);
-        "limits" "value: one byte above the limit" => |b| value_of(b, VALUE + 1, false);
+        "limits" "row: one byte below the limit" => |b| row_of(b, ROW - 1, true);
+        "limits" "row: at the limit" => |b| row_of(b, ROW, true);
+        "limits" "row: one byte above the limit" => |b| row_of(b, ROW + 1, false);
         "limits" "batch: one write below the limit" => |b| writes_of(b, WRITES - 1, true);
         "limits" "batch: writes at the limit" => |b| writes_of(b, WRITES, true);
         "limits" "batch: one write above the limit" => |b| writes_of(b, WRITES + 1, false);
@@ -167,7 +167,7 @@ fn filler(bytes: usize) -> Bytes {
     Bytes::from((0..bytes).map(next).collect::<Vec<u8>>())
 }
 
-async fn value_of(bench: &Bench, bytes: usize, fits: bool) -> Checked {
+async fn row_of(bench: &Bench, bytes: usize, fits: bool) -> Checked {
     let (key, witness) = (bench.key("notes", "large")?, bench.key("notes", "witness")?);
     let value = filler(bytes);
     let batch = bench.batch(Vec::new(), vec![put(&witness, "there"), put(&key, value.clone())]);
@@ -264,7 +264,7 @@ async fn long_trail(bench: &Bench) -> Checked {
 
 async fn error_not_remembered(bench: &Bench) -> Checked {
     let key = bench.key("notes", "row")?;
-    let mut batch = bench.batch(Vec::new(), vec![put(&key, filler(VALUE + 1))]);
+    let mut batch = bench.batch(Vec::new(), vec![put(&key, filler(ROW + 1))]);
     too_large(bench, &batch).await?;
     batch.writes = vec![put(&key, "value")];
     bench.committed(&batch).await?;

@@ -9,7 +9,8 @@
 //!
 //! Who calls is `user@tenant#role`, or `-` for nobody. An answer is compared by what is written: an
 //! object may have more members, a list may not; `"*"` is anything, `"$name"` is remembered the
-//! first time and must be the same later. `!kind` is an error of that kind.
+//! first time and must be the same later; `"1000*ab"` is `ab` a thousand times. `!kind` is an error
+//! of that kind.
 //!
 //! Every call is held to the bounds of its plan, and after each case every index entry must be
 //! true.

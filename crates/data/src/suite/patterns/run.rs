@@ -75,7 +75,9 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
             let answer = reply.answer.to_json(runtime.schema())?;
             match differs(expected, &answer, known) {
                 None => Ok(()),
-                Some(place) => Err(Failure::Broken(format!("{pattern}{place}, in {answer}"))),
+                Some(place) => {
+                    Err(Failure::Broken(format!("{pattern}{place}, in {}", short(&answer))))
+                }
             }
         }
         (Expected::Answer(_), Err(error)) => Err(Failure::Broken(format!(
@@ -91,9 +93,14 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
         }
         (Expected::Error(kind), Ok(reply)) => {
             let answer = reply.answer.to_json(runtime.schema())?;
-            Err(Failure::Broken(format!("{pattern} answered {answer}, not {kind}")))
+            Err(Failure::Broken(format!("{pattern} answered {}, not {kind}", short(&answer))))
         }
     }
+}
+
+/// The beginning of an answer: some are too long to read.
+fn short(answer: &Json) -> String {
+    answer.to_string().chars().take(2_000).collect()
 }
 
 /// Arguments with what was remembered in place of its names.
@@ -120,7 +127,7 @@ fn filled(json: &Json, known: &HashMap<String, Json>) -> Result<Json, Error> {
 
 /// Where an answer differs from what is written; nothing if it does not.
 fn differs(expected: &Json, found: &Json, known: &mut HashMap<String, Json>) -> Option<String> {
-    let unlike = || Some(format!(": {found} instead of {expected}"));
+    let unlike = || Some(format!(": {} instead of {}", short(found), short(expected)));
     match (expected, found) {
         (Json::String(text), _) if text == "*" => None,
         (Json::String(text), _) if text.starts_with('$') => {

@@ -81,14 +81,35 @@ fn step(line: &'static str) -> Result<Step, &'static str> {
     let (who, call) = line.split_once("> ").ok_or("a call is `who> pattern {…} -> answer`")?;
     let (pattern, rest) = call.split_once(' ').ok_or("a call has arguments: `{}`")?;
     let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Json>>();
-    let arguments = stream.next().and_then(Result::ok).ok_or("arguments are a JSON object")?;
+    let mut arguments = stream.next().and_then(Result::ok).ok_or("arguments are a JSON object")?;
+    arguments.values_mut().for_each(repeat);
     let after = rest.get(stream.byte_offset()..).unwrap_or_default().trim();
     let expected = after.strip_prefix("-> ").ok_or("an answer follows `->`")?;
     let expected = match expected.strip_prefix('!') {
         Some(kind) => Expected::Error(kind),
-        None => Expected::Answer(serde_json::from_str(expected).map_err(|_| "answers are JSON")?),
+        None => {
+            let mut answer = serde_json::from_str(expected).map_err(|_| "answers are JSON")?;
+            repeat(&mut answer);
+            Expected::Answer(answer)
+        }
     };
     Ok(Step::Call(Box::new(Called { caller: caller(who), pattern, arguments, expected })))
+}
+
+/// `1000*ab` is `ab` a thousand times.
+fn repeat(json: &mut Json) {
+    match json {
+        Json::String(text) => {
+            let found =
+                text.split_once('*').and_then(|(times, of)| Some((times.parse().ok()?, of)));
+            if let Some((times, of)) = found {
+                *text = of.repeat(times);
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(repeat),
+        Json::Object(members) => members.values_mut().for_each(repeat),
+        _ => {}
+    }
 }
 
 fn wait(text: &str) -> Result<i64, &'static str> {

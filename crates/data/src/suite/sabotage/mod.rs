@@ -98,7 +98,7 @@ sabotages! {
     /// Keys are folded to small letters.
     KeysFolded => "key: case twins are two rows",
     /// What is too large is acknowledged and thrown away.
-    TooLargeAccepted => "value: one byte above the limit",
+    TooLargeAccepted => "row: one byte above the limit",
     /// The first write of a refused batch is there.
     RefusedHalf => "batch: one write above the limit",
     /// One write less than may be is refused.

@@ -3,6 +3,7 @@
 //! A rule looks at the resolved keyspace and adds what it finds. Rules do not depend on each other
 //! and run in any order; problems are put in the order of the file afterwards.
 
+mod bind_circle;
 mod bound;
 mod cache;
 mod case_of_unique;
@@ -16,6 +17,7 @@ mod kept_unused;
 mod key_length;
 mod keys_collide;
 mod near;
+mod not_held;
 mod order;
 mod owner;
 mod owner_missing;
@@ -56,7 +58,8 @@ pub struct Facts<'a> {
 
 /// Asks every rule.
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 32] = [
+    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 34] = [
+        bind_circle::check,
         bound::check,
         cache::check,
         case_of_unique::check,
@@ -70,6 +73,7 @@ pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         keys_collide::check,
         kept_unused::check,
         near::check,
+        not_held::check,
         order::check,
         owner::check,
         owner_missing::check,

@@ -61,6 +61,29 @@ pub fn escape(value: &str, case: Case) -> String {
     name
 }
 
+/// The value that has this name, if one has; none for a name that was cut.
+pub fn unescape(name: &str, case: Case) -> Option<String> {
+    if name == "%" {
+        return Some(String::new());
+    }
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (high, low) = digit(rest.next()).zip(digit(rest.next()))?;
+                u8::try_from(high * 16 + low).ok()?
+            }
+            b'^' => rest.next()?.to_ascii_uppercase(),
+            other => other,
+        });
+    }
+    let value = String::from_utf8(bytes).ok()?;
+    // A name that another value has, or none, is none of ours.
+    (escape(&value, case) == name).then_some(value)
+}
+
 /// Whether Windows would open a device instead of a file.
 fn is_device(value: &str) -> bool {
     let stem = value.split('.').next().unwrap_or(value).to_ascii_lowercase();
@@ -102,6 +125,18 @@ mod tests {
         for (value, kept, folded) in cases {
             assert_eq!(escape(value, Case::Kept), kept);
             assert_eq!(escape(value, Case::Folded), folded);
+            assert_eq!(unescape(kept, Case::Kept).as_deref(), Some(value));
+            assert_eq!(unescape(folded, Case::Folded).as_deref(), Some(value));
+        }
+    }
+
+    #[test]
+    fn names_that_no_value_has_are_refused() {
+        for name in ["", ".x", "%4", "%zz", "a%2E", "%41", "con", "x.json", "a~b", "é", "%ff"] {
+            assert_eq!(unescape(name, Case::Kept), None, "{name}");
+        }
+        for name in ["A", "^A", "^", "^1"] {
+            assert_eq!(unescape(name, Case::Folded), None, "{name}");
         }
     }
 

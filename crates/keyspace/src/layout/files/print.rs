@@ -140,8 +140,10 @@ fn own(sheet: &mut Sheet) {
         ("format", "the keyspace, the format, and whether the disk takes A for a"),
         ("lock", "held by the one process that has the tree open"),
         ("journal-000017", "batches that are committed and may not be in the files yet"),
+        ("new-17", "a file on its way to its place; there while it is written"),
         ("rows", "versions, expiries, whole keys of cut names, and hashes of what was written"),
         ("quarantine/", "files set aside because they could not be read"),
+        ("cursor.key", "what cursors are sealed with"),
     ] {
         sheet.line(1, &format!("{OWN_DIRECTORY}/{path:<16} {about}"));
     }

@@ -2,7 +2,7 @@
 
 use super::{NOTES, USERS, bounds, keyspace, plan_of, plan_of_refused, trips};
 use crate::model::{StoreKind, limits};
-use crate::plan::{Answer, order_given, plan};
+use crate::plan::{Answer, order_given, plan, plans};
 
 #[test]
 fn a_get_is_one_round_trip_everywhere() {
@@ -284,6 +284,52 @@ fn membership_is_one_more_row_in_one_more_round_trip() {
     let plan = plan_of(&[channels, "many = 10"]);
     assert_eq!(trips(&plan), [2; 10]);
     assert_eq!(bounds(&plan, StoreKind::Memory).rows_read, 20);
+}
+
+#[test]
+fn a_membership_that_a_step_leads_to_is_one_wait_more() {
+    let keyspace = keyspace(&[r#"
+        [collection.members]
+        key = "team:{team_id: text}:members | {user_id: text}"
+        fields = { role = "text" }
+
+        [collection.projects]
+        key = "project:{project_id: text} | about"
+        fields = { team_id = "text" }
+
+        [collection.tasks]
+        key = "project:{project_id: text} | task:{team_id: text}:{task: text}"
+        fields = { words = "text" }
+
+        [pattern.add_task]
+        insert = "tasks"
+        allow = { member = "members", caller = "user_id" }
+
+        [pattern.work]
+        atomic = [
+            { check = "projects", as = "project" },
+            { run = "add_task", bind = { team_id = "project.team_id" } },
+        ]
+
+        [pattern.work_here]
+        atomic = [{ check = "projects", as = "project" }, "add_task"]
+
+        [pattern.work_twice]
+        atomic = [
+            { check = "projects", as = "project" },
+            { run = "add_task", bind = { team_id = "project.team_id" } },
+            { run = "add_task", as = "other", bind = { task = "'other'", words = "''" } },
+        ]
+    "#]);
+    let plans = plans(&keyspace);
+    let of = |name: &str| plans.iter().find(|plan| plan.pattern.name.value == name).unwrap();
+    let engine = |name: &str| bounds(of(name), StoreKind::Engine).round_trips;
+    // The project, the member, the commit; of both kinds, a wait each.
+    assert_eq!((engine("work"), engine("work_here"), engine("work_twice")), (3, 3, 4));
+    let steps = |name: &str| of(name).steps.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let admit = "team:{team_id = project.team_id}:members | {user_id = caller}";
+    assert!(steps("work")[1].contains(admit), "{:#?}", steps("work"));
+    assert!(steps("work_here")[0].contains("team:{team_id}:members"), "{:#?}", steps("work_here"));
 }
 
 #[test]

@@ -1,0 +1,230 @@
+//! What is committed goes into the files: each is written beside and put in place by its name.
+//!
+//! ```text
+//! journal, synced ─▶ .keyway/new-7 ─rename─▶ user/u1.json        no sync here: see `checkpoint`
+//! ```
+//!
+//! Another program sees a whole file, the old or the new one, but may see one file of a batch
+//! before another. Nothing is applied that the disk's journal does not hold.
+
+use super::checkpoint::{Job, Touched};
+use super::commit::Committer;
+use super::disk::{Disk, Stamp, parent};
+use super::error::{self, poisoned};
+use super::journal::{FileChange, Journal};
+use super::read::is_gone;
+use super::row::{Content, Hash};
+use super::rows::Checkpoint;
+use bytes::Bytes;
+use data::Result;
+use data::store::Key;
+use keyspace::layout::files::OWN_DIRECTORY;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+
+/// Batches in a journal before a checkpoint.
+const CHECKPOINT_BATCHES: usize = 1_000;
+/// Bytes in a journal before a checkpoint.
+const CHECKPOINT_BYTES: usize = 16 << 20;
+/// Bytes in a journal before everything waits for the last checkpoint.
+const WAIT_BYTES: usize = 64 << 20;
+/// What the name of a file begins with that is not in its place yet.
+pub(super) const NEW: &str = "new-";
+
+/// What is committed and not yet in the files.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Each file once, as the last group leaves it.
+    files: BTreeMap<Arc<str>, Option<Bytes>>,
+    /// Rows whose content is held in memory until then.
+    pub(super) held: HashMap<Key, (Hash, Option<Hash>)>,
+    /// Bytes in `files`.
+    pub(super) bytes: usize,
+}
+
+impl Pending {
+    /// Adds what a group does.
+    pub(super) fn add(&mut self, files: Vec<FileChange>) {
+        for file in files {
+            self.bytes += file.after.as_ref().map_or(0, Bytes::len);
+            self.files.insert(file.path, file.after);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.held.is_empty()
+    }
+}
+
+/// Puts a file in place.
+pub(super) fn place(
+    disk: &dyn Disk,
+    path: &Arc<str>,
+    content: &[u8],
+    touched: &mut Touched,
+) -> io::Result<Stamp> {
+    let new = format!("{OWN_DIRECTORY}/{NEW}{}", touched.number());
+    disk.write(&new, content)?;
+    let stamp = match disk.rename(&new, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_directories(disk, parent(path), touched)?;
+            disk.rename(&new, path)?
+        }
+        renamed => renamed?,
+    };
+    touched.files.insert(path.clone());
+    touched.directories.insert(parent(path).to_string());
+    Ok(stamp)
+}
+
+/// Makes a directory and those above it.
+pub(super) fn make_directories(
+    disk: &dyn Disk,
+    directory: &str,
+    touched: &mut Touched,
+) -> io::Result<()> {
+    if directory.is_empty() {
+        return Ok(());
+    }
+    match disk.make_directory(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_directories(disk, parent(directory), touched)?;
+            disk.make_directory(directory)?;
+        }
+        made => made?,
+    }
+    touched.directories.insert(parent(directory).to_string());
+    Ok(())
+}
+
+/// Takes a file away, and directories that hold nothing then.
+pub(super) fn clear(disk: &dyn Disk, path: &str, touched: &mut Touched) -> io::Result<()> {
+    match disk.remove(path) {
+        Err(error) if is_gone(&error) => return Ok(()),
+        removed => removed?,
+    }
+    let mut directory = parent(path);
+    touched.directories.insert(directory.to_string());
+    while !directory.is_empty() && disk.remove_directory(directory).is_ok() {
+        directory = parent(directory);
+        touched.directories.insert(directory.to_string());
+    }
+    Ok(())
+}
+
+impl Committer {
+    /// Puts what is committed and synced into the files.
+    pub(super) fn apply(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        if self.shared.is_poisoned() {
+            return Err(poisoned());
+        }
+        self.try_apply().inspect_err(|_| self.shared.poison())
+    }
+
+    fn try_apply(&mut self) -> Result<()> {
+        let number = self.journal.number;
+        let failed = |error| error::file(error, &super::journal::path_of(number));
+        self.journal.sync().map_err(failed)?;
+        let pending = std::mem::take(&mut self.pending);
+        let mut stamps: HashMap<Arc<str>, Stamp> = HashMap::new();
+        let disk = self.shared.disk.clone();
+        for (path, content) in &pending.files {
+            match content {
+                Some(content) => {
+                    let placed = place(disk.as_ref(), path, content, &mut self.touched);
+                    let stamp = placed.map_err(|error| error::file(error, path))?;
+                    stamps.insert(path.clone(), stamp);
+                }
+                None => clear(disk.as_ref(), path, &mut self.touched)
+                    .map_err(|error| error::file(error, path))?,
+            }
+        }
+        let mut memory = self.shared.change()?;
+        for path in pending.files.iter().filter(|(_, after)| after.is_none()).map(|(path, _)| path)
+        {
+            memory.has_left(path);
+        }
+        for (key, hashes) in pending.held {
+            let Some(known) = memory.known(&key).filter(|known| known.hashes() == hashes) else {
+                continue;
+            };
+            let mut known = known.as_ref().clone();
+            for file in std::iter::once(&mut known.main).chain(&mut known.fields) {
+                file.stamp = stamps.get(&file.path).copied().or(file.stamp);
+            }
+            if let Content::Held(value) = std::mem::replace(&mut known.content, Content::Filed) {
+                self.shared.cache.insert(key.clone(), hashes, value);
+            }
+            memory.know(&key, known);
+        }
+        Ok(())
+    }
+
+    /// Whether the journal is long enough for a checkpoint.
+    pub(super) fn is_due(&self) -> bool {
+        let long =
+            self.journal.bytes >= CHECKPOINT_BYTES || self.journal.batches >= CHECKPOINT_BATCHES;
+        long && (!self.keeper.is_busy() || self.journal.bytes >= WAIT_BYTES)
+    }
+
+    /// Whether anything is not in a checkpoint yet.
+    pub(super) fn is_unkept(&self) -> bool {
+        self.journal.bytes > 0
+            || !self.changed_rows.is_empty()
+            || !self.touched.files.is_empty()
+            || !self.touched.directories.is_empty()
+    }
+
+    /// Begins a checkpoint: from here on the next journal is written to.
+    pub(super) fn rotate(&mut self) -> Result<Job> {
+        self.apply()?;
+        if self.shared.is_poisoned() {
+            return Err(poisoned());
+        }
+        self.try_rotate().map_err(|error| {
+            self.shared.poison();
+            error::file(error, OWN_DIRECTORY)
+        })
+    }
+
+    fn try_rotate(&mut self) -> io::Result<Job> {
+        self.journal.sync()?;
+        let (number, last) = (self.journal.number, self.journal.last);
+        self.journal = Journal::begin(self.shared.disk.as_ref(), number + 1, last)?;
+        let checkpoint = Checkpoint {
+            journal: number + 1,
+            last,
+            time: self.time,
+            commits: std::mem::take(&mut self.commits),
+            rows: std::mem::take(&mut self.changed_rows).into_iter().collect(),
+        };
+        let next = self.touched.next();
+        let touched = std::mem::replace(&mut self.touched, next);
+        Ok(Job { touched, checkpoint, journals: vec![number] })
+    }
+
+    /// Makes a checkpoint of everything, here and now.
+    pub(super) fn checkpoint(&mut self) -> Result<()> {
+        self.apply()?;
+        let failed = |error| error::file(error, OWN_DIRECTORY);
+        if !self.is_unkept() {
+            return self.keeper.finish().map_err(failed);
+        }
+        let job = self.rotate()?;
+        self.keeper.run(&job).map_err(failed)
+    }
+
+    /// Makes a checkpoint on another thread.
+    pub(super) fn start_checkpoint(&mut self) -> Result<()> {
+        let job = self.rotate()?;
+        self.keeper.start(job).map_err(|error| {
+            self.shared.poison();
+            error::file(error, OWN_DIRECTORY)
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! A draft: what a group of batches does, worked out before anything is written.
+//!
+//! ```text
+//! effects ─▶ rows with the content of their files, entries ─▶ group: every file that changes
+//! ```
+//!
+//! Nothing here writes. A batch that cannot be laid out in files is refused here, and leaves no
+//! trace in the draft.
+
+use super::content::Contents;
+use super::disk::{Disk, Kind};
+use super::error;
+use super::journal::{FileChange, Group};
+use super::memory::{Memory, Paths, row_of};
+use super::row::{Committed, Content, Known, RowFile, hash_of};
+use bytes::Bytes;
+use data::store::judge::Effect;
+use data::store::{Key, Row};
+use data::{Error, ErrorKind, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What a group of batches does.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) rows: HashMap<Key, Option<Drafted>>,
+    pub(super) entries: HashMap<Key, Option<Row>>,
+    pub(super) commits: Vec<Committed>,
+    /// The files of its rows.
+    paths: Paths,
+}
+
+/// A row as it will be.
+#[derive(Clone, Debug)]
+pub(super) struct Drafted {
+    pub(super) known: Known,
+    contents: Contents,
+}
+
+impl Drafted {
+    /// The row as the waist has it.
+    pub(super) fn row(&self) -> Row {
+        match &self.known.content {
+            Content::Held(value) => row_of(&self.known, value.clone()),
+            _ => row_of(&self.known, Bytes::new()),
+        }
+    }
+}
+
+impl Draft {
+    /// Takes in what a batch changes: all of it, or nothing and the reason.
+    pub(super) fn take(
+        &mut self,
+        memory: &Memory,
+        disk: &dyn Disk,
+        effects: Vec<Effect>,
+    ) -> Result<()> {
+        let mut rows = Vec::with_capacity(effects.len());
+        let mut entries = Vec::new();
+        let mut paths = Paths::default();
+        for (key, row) in effects {
+            if memory.tree.rows(key.space())?.is_none() {
+                if row.as_ref().is_some_and(|row| row.trail.is_some()) {
+                    return Err(no_trails());
+                }
+                // What cannot be a line of a file is refused before anything is written.
+                if let Some(index) = memory.tree.index(key.space()) {
+                    index.path(memory.tree.case, &key)?;
+                    index.content(row.iter().map(|row| (&key, row)))?;
+                }
+                entries.push((key, row));
+                continue;
+            }
+            let drafted = match row {
+                None => None,
+                Some(row) => Some(self.draft_row(memory, disk, &mut paths, &key, row)?),
+            };
+            rows.push((key, drafted));
+        }
+        self.paths.0.extend(paths.0);
+        self.rows.extend(rows);
+        self.entries.extend(entries);
+        Ok(())
+    }
+
+    fn draft_row(
+        &self,
+        memory: &Memory,
+        disk: &dyn Disk,
+        paths: &mut Paths,
+        key: &Key,
+        row: Row,
+    ) -> Result<Drafted> {
+        if row.trail.is_some() {
+            return Err(no_trails());
+        }
+        let tree = &memory.tree;
+        let Some(files) = tree.rows(key.space())? else { return Err(no_trails()) };
+        let segments = tree.segments(files, key)?;
+        let slots = files.collection.decode(&row.value)?;
+        let contents = files.contents(&slots)?;
+        let before = memory.known(key);
+        let file = |path: String, content: &Bytes| {
+            let (path, hash): (Arc<str>, _) = (path.into(), hash_of(content));
+            let known = before.and_then(|known| known.files().find(|file| file.path == path));
+            // A file that stays as it is need not be written.
+            let same = known.filter(|file| file.hash == hash);
+            RowFile { path, hash, stamp: same.and_then(|file| file.stamp) }
+        };
+        let main = file(files.main.path(tree.case, &segments, &slots)?, &contents.main);
+        let fields = match (&files.fields, &contents.fields) {
+            (Some(template), Some(content)) => {
+                Some(file(template.path(tree.case, &segments, &slots)?, content))
+            }
+            _ => None,
+        };
+        let (version, expires) = (row.version, row.expires);
+        let content = Content::Held(row.value);
+        let known = Known { version, expires, main, fields, content };
+        for file in known.files() {
+            self.check_path(memory, disk, paths, key, &file.path)?;
+            paths.0.insert(file.path.clone(), key.clone());
+        }
+        Ok(Drafted { known, contents })
+    }
+
+    /// Whether a file can be written where the row wants it.
+    fn check_path(
+        &self,
+        memory: &Memory,
+        disk: &dyn Disk,
+        paths: &Paths,
+        key: &Key,
+        path: &str,
+    ) -> Result<()> {
+        let is_gone = |owner: &Key| matches!(self.rows.get(owner), Some(None));
+        match memory.paths.owner(path) {
+            Some(owner) if owner == key => return Ok(()),
+            Some(owner) if !is_gone(owner) => {
+                return Err(error::in_the_way(path, "the file of another row"));
+            }
+            _ => {}
+        }
+        for known in [&self.paths, paths] {
+            let another = known.owner(path).is_some_and(|owner| owner != key && !is_gone(owner));
+            if another {
+                return Err(error::in_the_way(path, "the file of another row"));
+            }
+        }
+        if [&memory.paths, &self.paths, paths].iter().any(|known| known.is_crossed(path)) {
+            return Err(error::in_the_way(path, "a directory, or a file instead of one"));
+        }
+        match disk.stamp(path) {
+            Ok((Kind::File, _)) => Ok(()),
+            Ok((Kind::Directory, _)) => Err(error::in_the_way(path, "a directory")),
+            Ok((Kind::Link, _)) => Err(error::in_the_way(path, "a symbolic link")),
+            Ok((Kind::Other, _)) => Err(error::in_the_way(path, "no file")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error::file(error, path)),
+        }
+    }
+
+    /// What is to be journalled: every file that changes, with what it then holds.
+    pub(super) fn group(&self, memory: &Memory) -> Result<Group> {
+        let mut files: BTreeMap<Arc<str>, FileChange> = BTreeMap::new();
+        let mut rows = Vec::with_capacity(self.rows.len());
+        // A file one row leaves may be one that another takes.
+        for (key, drafted) in &self.rows {
+            let before = memory.known(key).into_iter().flat_map(|known| known.files());
+            for file in before.filter(|_| drafted.is_none()) {
+                let (path, before) = (file.path.clone(), Some(file.hash));
+                files.insert(path.clone(), FileChange { path, before, after: None });
+            }
+        }
+        for (key, drafted) in &self.rows {
+            let known = drafted.as_ref().map(|drafted| drafted.known.filed());
+            rows.push((key.clone(), known));
+            let Some(drafted) = drafted else { continue };
+            let contents = std::iter::once(&drafted.contents.main).chain(&drafted.contents.fields);
+            for (file, content) in drafted.known.files().zip(contents) {
+                if file.stamp.is_some() {
+                    continue;
+                }
+                let before = memory.known(key).into_iter().flat_map(|known| known.files());
+                let before = before.filter(|known| known.path == file.path).map(|known| known.hash);
+                let (path, before) = (file.path.clone(), before.last());
+                let after = Some(content.clone());
+                files.insert(path.clone(), FileChange { path, before, after });
+            }
+        }
+        let mut files: Vec<FileChange> = files.into_values().collect();
+        self.index_files(memory, &mut files)?;
+        Ok(Group { commits: self.commits.clone(), files, rows })
+    }
+
+    /// The files of indexes that change.
+    fn index_files(&self, memory: &Memory, files: &mut Vec<FileChange>) -> Result<()> {
+        let tree = &memory.tree;
+        let mut touched: BTreeMap<String, Vec<&Key>> = BTreeMap::new();
+        for key in self.entries.keys() {
+            if let Some(index) = tree.index(key.space()) {
+                touched.entry(index.path(tree.case, key)?).or_default().push(key);
+            }
+        }
+        for (path, keys) in touched {
+            let Some(index) = keys.first().and_then(|key| tree.index(key.space())) else {
+                continue;
+            };
+            let mut entries: BTreeMap<&Key, &Row> = memory.entries_in(&path).collect();
+            for key in keys {
+                match self.entries.get(key) {
+                    Some(Some(row)) => entries.insert(key, row),
+                    _ => entries.remove(key),
+                };
+            }
+            let after = match entries.is_empty() {
+                true => None,
+                false => Some(index.content(entries.into_iter())?),
+            };
+            files.push(FileChange { path: path.into(), before: None, after });
+        }
+        Ok(())
+    }
+}
+
+/// Trails belong to the protocol over group-atomic stores.
+fn no_trails() -> Error {
+    Error::new(ErrorKind::Unsupported, "a tree of files keeps no trails of rows")
+}
