@@ -30,8 +30,11 @@ pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
 impl Typed {
     pub fn open(path: &Path, sync: Sync) -> Typed {
         let durability = if sync == Sync::Power { "power" } else { "process" };
-        let url = format!("engine:{}?durability={durability}&cache_mib=256", path.display());
-        let notes = RUNTIME.block_on(Notes::open(&url)).unwrap();
+        Typed::open_url(&format!("engine:{}?durability={durability}&cache_mib=256", path.display()))
+    }
+
+    pub fn open_url(url: &str) -> Typed {
+        let notes = RUNTIME.block_on(Notes::open(url)).unwrap();
         let caller = notes.as_user("ann");
         Typed { notes, caller }
     }

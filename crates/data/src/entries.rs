@@ -31,18 +31,10 @@ pub fn entries(
     slots: &[Value],
 ) -> Result<Vec<Entry>> {
     let record = RecordScope { collection, segments, slots };
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(collection.indexes.len());
     for (number, index) in collection.indexes.iter().enumerate() {
-        let keys = keys(&record, index).map_err(|error| error.with("index", index.name()))?;
-        if keys.is_empty() {
-            continue;
-        }
-        let value = content(&record, index)?;
-        found.extend(keys.into_iter().map(|key| Entry {
-            index: number,
-            key,
-            value: value.clone(),
-        }));
+        let made = add_entries(&record, (number, index), &mut found);
+        made.map_err(|error| error.with("index", index.name()))?;
     }
     Ok(found)
 }
@@ -54,6 +46,9 @@ pub fn diff(
     after: Vec<Entry>,
     expiry_changed: bool,
 ) -> (Vec<Entry>, Vec<Entry>) {
+    if before.is_empty() {
+        return (after, before);
+    }
     before.sort_unstable_by(|left, right| left.key.cmp(&right.key));
     let mut kept = vec![false; before.len()];
     let mut gained = Vec::new();
@@ -131,12 +126,16 @@ pub fn kept(index: &IndexSchema, row: &Row) -> Result<Bytes> {
     }
 }
 
-/// The keys of a record in one index.
-fn keys(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Vec<Key>> {
+/// Adds the entries of a record in one index.
+fn add_entries(
+    record: &RecordScope<'_>,
+    (number, index): (usize, &IndexSchema),
+    found: &mut Vec<Entry>,
+) -> Result<()> {
     if let Some(when) = &index.model.when
         && !holds(when, record)?
     {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let mut values: Vec<Cow<'_, Value>> = Vec::with_capacity(index.sources.len());
     let mut plural = None;
@@ -153,21 +152,28 @@ fn keys(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Vec<Key>> {
             },
         };
         if value.is_null() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         values.push(value);
     }
     let Some((position, elements)) = plural else {
-        return key(index, &mut values).map(|key| vec![key]);
+        let key = key(index, &mut values)?;
+        found.push(Entry { index: number, key, value: content(record, index)? });
+        return Ok(());
     };
-    let mut keys = Vec::with_capacity(elements.len());
+    let mut kept = None;
     for element in elements {
         if let Some(value) = values.get_mut(position) {
             *value = Cow::Owned(element);
         }
-        keys.push(key(index, &mut values)?);
+        let key = key(index, &mut values)?;
+        let value = match &kept {
+            Some(value) => Bytes::clone(value),
+            None => kept.insert(content(record, index)?).clone(),
+        };
+        found.push(Entry { index: number, key, value });
     }
-    Ok(keys)
+    Ok(())
 }
 
 /// The key of these values, which have the types of their segments.

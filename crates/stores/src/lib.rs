@@ -1,9 +1,11 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀── engine/   a folder on this machine, no server: the default store
-//!             ◀── files/    a tree of files that people can read and edit
-//!             ◀── sqlite/   one database file, in tables that sqlite3 reads
+//! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
+//!               ├─ files/      a tree of files that people can read and edit
+//!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
+//!               ├─ redis/      one server: Hashes, Sets and sorted sets, one script a commit
+//!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!
 //! `native/` is what stores share that keep data in their own forms: keys and ranges as values.
@@ -22,6 +24,10 @@ mod lock;
 pub mod native;
 #[cfg(all(any(feature = "files", feature = "sqlite"), unix))]
 mod network;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
