@@ -22,6 +22,8 @@ pub mod files;
 #[cfg(any(feature = "engine", feature = "files"))]
 mod lock;
 pub mod native;
+#[cfg(all(any(feature = "files", feature = "sqlite"), unix))]
+mod network;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
