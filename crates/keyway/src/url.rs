@@ -196,9 +196,9 @@ fn refused(message: &'static str, value: &str) -> Error {
 
 fn redis(path: &str, query: &str) -> Result<StoreUrl> {
     let refused = |message| Error::new(ErrorKind::Argument, message);
-    let address = path.strip_prefix("//").ok_or_else(|| {
-        refused("a Redis server has a host: `redis://127.0.0.1:6379/0`")
-    })?;
+    let address = path
+        .strip_prefix("//")
+        .ok_or_else(|| refused("a Redis server has a host: `redis://127.0.0.1:6379/0`"))?;
     let (address, database) = address.split_once('/').unwrap_or((address, ""));
     let (credentials, host) = match address.rsplit_once('@') {
         Some((credentials, host)) => (Some(credentials), host),
@@ -207,9 +207,9 @@ fn redis(path: &str, query: &str) -> Result<StoreUrl> {
     let (host, port) = host_and_port(host)?;
     let mut options = redis::Options { host, port, ..redis::Options::default() };
     if let Some(credentials) = credentials {
-        let (user, password) = credentials.split_once(':').ok_or_else(|| {
-            refused("a password stands behind a colon: `redis://:PASSWORD@HOST`")
-        })?;
+        let (user, password) = credentials
+            .split_once(':')
+            .ok_or_else(|| refused("a password stands behind a colon: `redis://:PASSWORD@HOST`"))?;
         let text = |text| String::from_utf8(decoded(text)?).map_err(|_| not_decodable());
         options.user = Some(text(user)?).filter(|user| !user.is_empty());
         options.password = Some(text(password)?);
@@ -238,9 +238,8 @@ fn redis(path: &str, query: &str) -> Result<StoreUrl> {
 
 /// `host:port`, `[::1]:port`, or a host alone.
 fn host_and_port(address: &str) -> Result<(String, u16)> {
-    let refused = || {
-        Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`")
-    };
+    let refused =
+        || Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`");
     let (host, port) = match address.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
         Some(None) => return Err(refused()),
