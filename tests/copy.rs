@@ -10,7 +10,7 @@ use data::maintain::{Comparison, Copy, Existing, Import, Problem, Scrub, Side};
 use data::schema::CollectionSchema;
 use data::suite::patterns::KEYSPACE;
 use data::{ErrorKind, Value};
-use keyspace::model::{Content, Type};
+use keyspace::model::{Content, Ttl, Type};
 use keyway::Keyway;
 use servers::postgres::Postgres;
 use servers::process::Folder;
@@ -91,10 +91,15 @@ fn value(of: &Type, number: i64) -> Value {
 }
 
 /// When a row of a collection ends: never within this test, or not at all.
-fn expires(collection: &CollectionSchema, now: i64, number: i64) -> Option<i64> {
-    let ends = collection.model.ttl.is_some()
-        || matches!(collection.model.content, Content::Window { .. });
-    ends.then_some(now + 86_400_000 + number)
+fn expires(collection: &CollectionSchema, slots: &[Value], later: i64) -> Option<i64> {
+    if let Some(Ttl::Field(name)) = &collection.model.ttl {
+        return match collection.slot(name).and_then(|slot| slots.get(slot)) {
+            Some(Value::Timestamp(at)) => Some(*at),
+            _ => None,
+        };
+    }
+    let is_window = matches!(collection.model.content, Content::Window { .. });
+    (collection.model.ttl.is_some() || is_window).then_some(later)
 }
 
 async fn fill(keyway: &Keyway) {
@@ -107,8 +112,9 @@ async fn fill(keyway: &Keyway) {
         for number in 0..ROWS {
             let segments = collection.key.types.iter().map(|of| value(of, number)).collect();
             let slots = collection.slots.iter().map(|slot| value(&slot.slot_type, number));
-            let expires = expires(collection, clock.now(), number);
-            import.row(collection.clone(), segments, slots.collect(), expires).await.unwrap();
+            let slots: Vec<Value> = slots.collect();
+            let expires = expires(collection, &slots, clock.now() + 86_400_000 + number);
+            import.row(collection.clone(), segments, slots, expires).await.unwrap();
             match import.finish().await {
                 Ok(_) => rows += 1,
                 // A value of this test may be one that a unique index has, or that no index takes.

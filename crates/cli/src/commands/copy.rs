@@ -132,7 +132,10 @@ fn shown(rows: u64, compared: &[Compared], is_resumed: bool, time: Duration) -> 
 }
 
 fn shown_json(rows: u64, compared: &[Compared]) -> serde_json::Value {
-    let side = |tally: &maintain::Tally| json!({ "rows": tally.rows, "checksum": format!("{:032x}", tally.checksum) });
+    let side = |tally: &maintain::Tally| {
+        let checksum = format!("{:032x}", tally.checksum);
+        json!({ "rows": tally.rows, "checksum": checksum })
+    };
     let collections = compared.iter().map(|one| {
         json!({
             "collection": one.collection,

@@ -138,6 +138,7 @@ impl<'a> Import<'a> {
         self.taken_in += 1;
         let key = collection.key.encode(&segments)?;
         let content = collection.encode(&slots)?;
+        collection.check_size(&content)?;
         self.weight += key.bytes().len() + content.len();
         let number = self.taken_in;
         self.waiting.push(Incoming { number, collection, key, segments, slots, content, expires });

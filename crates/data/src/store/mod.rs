@@ -18,8 +18,8 @@
 //!    and return. Reads see committed rows only, and every commit acknowledged before they began.
 //! 3. **Once.** A batch sent again with the same id answers `Committed` with the same totals, if it
 //!    was committed in the last [`OUTCOME_KEPT`]; only `Committed` is remembered. The id alone
-//!    decides: what a call made again sends is worked out from the rows as they are by then, so that
-//!    its batch may well be another, and no store can tell it from the batch of another call.
+//!    decides: what a call made again sends is worked out from the rows as they are by then, so
+//!    that its batch may well be another, and no store can tell it from the batch of another call.
 //! 4. **Durable.** What was acknowledged, *and what a read has returned*, survives what
 //!    [`Description::durability`] names.
 //! 5. **Honest.** [`Outcome::Indeterminate`] only after the store has tried to find out until the

@@ -3,7 +3,7 @@
 //! | type | column | because |
 //! |---|---|---|
 //! | `text`, `ulid`, enums | `text COLLATE "C"` | sorts by bytes whatever the database's locale |
-//! | U+0000 in a text | U+0001 U+0001, and U+0001 is U+0001 U+0002 | PostgreSQL has none; this sorts |
+//! | U+0000 in a text | U+0001 U+0001; U+0001 is U+0001 U+0002 | PostgreSQL has none; it sorts |
 //! | `u64` | `numeric(20,0)` | there is no unsigned integer |
 //! | `timeuuid` | `uuid` in the UUIDv6 order of its fields | `uuid` sorts by bytes |
 //! | `timestamp` | `timestamptz(3)` | milliseconds, exactly |

@@ -91,7 +91,9 @@ plain! {
     i64, I64, "i64", MemberReader::i64;
     u64, U64, "u64", MemberReader::u64;
     f64, F64, "f64", MemberReader::f64;
-    String, Text, "text", |members: &mut MemberReader<'_>| members.text(|text| Ok(text.to_string()));
+    String, Text, "text", |members: &mut MemberReader<'_>| {
+        members.text(|text| Ok(text.to_string()))
+    };
     Bytes, Bytes, "bytes";
     serde_json::Value, Json, "json";
 }

@@ -76,7 +76,7 @@ fn check_free(path: &Path) -> Result<()> {
                 .all(|entry| entry.is_ok_and(|entry| known(&entry.file_name().to_string_lossy())))
         })
     };
-    // Other programs' things may be called so too, and what an attempt that was cut off left is ours.
+    // Other programs' things may be called so too; what an attempt that was cut off left is ours.
     let is_begun = |name: &str| {
         let ours = [journal::PREFIX, super::apply::NEW];
         matches!(name, "lock" | "rows") || ours.iter().any(|prefix| name.starts_with(prefix))

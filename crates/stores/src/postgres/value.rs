@@ -13,8 +13,8 @@
 //! | ulid | `text` | its 26 characters |
 //!
 //! All sort as keys do: U+0001 becomes U+0001 U+0002, signed bytes of a time UUID become unsigned
-//! ones, and an infinity is only ever asked for, never kept. Nothing here knows a table, and nothing
-//! is rounded on the way.
+//! ones, and an infinity is only ever asked for, never kept. Nothing here knows a table, and
+//! nothing is rounded on the way.
 
 use super::binary::{
     DAYS, EPOCH_DAYS, EPOCH_MILLISECONDS, INSTANTS, array, boolean, days, escaped, from_version_6,

@@ -332,7 +332,8 @@ fn refuse_moved(moved: Vec<Moved>, filled: &BTreeSet<String>) -> Result<()> {
 fn is_of(template: &str, separator: char, name: &str) -> bool {
     let parts: Vec<&str> = template.split(separator).collect();
     let names: Vec<&str> = name.split(separator).collect();
-    // A path at the end has any number of parts; without types, one that may be one is taken for it.
+    // A path at the end has any number of parts; without types, one that may be one is taken for
+    // it.
     let fits = |(part, name): (&&str, &&str)| part.starts_with('{') || part == name;
     parts.len() <= names.len() + 1
         && parts.iter().zip(&names).all(fits)

@@ -87,7 +87,8 @@ pub(super) fn failed(error: RedisError) -> Error {
 pub(super) fn foreign(name: &[u8], found: &str, expected: &str) -> Error {
     Error::new(
         ErrorKind::Mismatch,
-        "a key of another type lies where a row should be: move it, or open the store with a prefix",
+        "a key of another type lies where a row should be: move it, or open the store with a \
+         prefix",
     )
     .with("key", name.escape_ascii())
     .with("found", found)

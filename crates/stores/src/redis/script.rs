@@ -1,4 +1,4 @@
-//! Scripts: a text that the server keeps under its hash, sent by hash and whole if it was forgotten.
+//! Scripts: a text the server keeps under its hash, sent by hash, and whole if it was forgotten.
 //!
 //! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
 //! message is needed, and nothing has been done by the first.

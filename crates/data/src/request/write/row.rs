@@ -179,6 +179,7 @@ impl RowState {
     /// It is now this.
     pub fn set(&mut self, slots: Vec<Value>, expires: Option<Milliseconds>) -> Result<()> {
         let bytes = self.collection.encode(&slots)?;
+        self.collection.check_size(&bytes)?;
         self.current = Current::Present(Content { slots, bytes, expires });
         self.changed = true;
         Ok(())

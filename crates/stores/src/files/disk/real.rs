@@ -226,8 +226,3 @@ impl Log for RealLog {
         self.0.sync_data()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-}
