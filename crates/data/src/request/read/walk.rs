@@ -169,7 +169,7 @@ impl Walk {
 
     /// The rows of the next stretch as they were read, all but one that is too many: where they all
     /// are live and wanted, as almost always, none is looked at or moved by itself. They count as
-    /// read. Nothing else is said by no rows.
+    /// read. Whoever gets none learns from [`Walk::next`] what comes.
     pub async fn next_stretch(
         &mut self,
         session: &mut Session<'_>,
