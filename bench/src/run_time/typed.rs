@@ -2,7 +2,7 @@
 
 use super::contender::{Contender, Sync};
 use super::notes::Note;
-use keyway::Ulid;
+use keyway::{Cursor, Ulid};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::{Builder, Runtime};
@@ -54,8 +54,8 @@ impl Typed {
         &self,
         author: u64,
         rows: u64,
-        cursor: Option<String>,
-    ) -> (Vec<Note>, Option<String>) {
+        cursor: Option<Cursor>,
+    ) -> (Vec<Note>, Option<Cursor>) {
         let call = self.caller.notes_of(author).limit(rows).cursor(cursor);
         let page = RUNTIME.block_on(call.into_future()).unwrap();
         (page.rows.into_iter().map(note).collect(), page.next)

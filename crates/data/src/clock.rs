@@ -71,7 +71,12 @@ impl SystemTimeSampled {
     pub fn start() -> Self {
         let sampled = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let sampled = Milliseconds::try_from(sampled.as_millis()).unwrap_or(Milliseconds::MAX);
-        SystemTimeSampled { sampled, since: Instant::now() }
+        SystemTimeSampled::at(sampled)
+    }
+
+    /// A clock that shows this time now: another machine's, by which rows end.
+    pub fn at(now: Milliseconds) -> Self {
+        SystemTimeSampled { sampled: now, since: Instant::now() }
     }
 
     /// The time now.

@@ -13,6 +13,11 @@ impl SystemClock {
     pub fn start() -> Self {
         SystemClock(SystemTimeSampled::start())
     }
+
+    /// A clock that shows this time now: a server's, which all who use it share.
+    pub(crate) fn at(now: Milliseconds) -> Self {
+        SystemClock(SystemTimeSampled::at(now))
+    }
 }
 
 #[async_trait]

@@ -3,20 +3,28 @@
 //! ```text
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
-//! files:./tree
+//! files:./tree                         redis://:secret@host:6379/0?prefix=app:
+//! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
+//! postgres://user:password@host:5432/database?durability=power&connections=16
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
+
+mod postgres;
+
+pub use postgres::PostgresUrl;
 
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use keyspace::model::StoreKind;
 use std::path::PathBuf;
 use std::str::FromStr;
+use stores::redis;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
+                       postgres://HOST/DATABASE, redis://HOST:PORT/DATABASE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -25,11 +33,15 @@ const CACHE: &str = "cache_mib";
 /// The parameter that lets a tree of files be on a network.
 const NETWORK: &str = "network";
 
+/// The parameter for what every key of a Redis database begins with.
+const PREFIX: &str = "prefix";
+/// The port of a Redis server, unless one is given.
+const REDIS_PORT: u16 = 6379;
+
 /// Other schemes by which a store is known.
-const OTHER_SCHEMES: [(&str, StoreKind); 4] = [
+const OTHER_SCHEMES: [(&str, StoreKind); 3] = [
     ("file", StoreKind::Files),
     ("postgresql", StoreKind::Postgres),
-    ("rediss", StoreKind::Redis),
     ("scylladb", StoreKind::Scylla),
 ];
 
@@ -58,6 +70,17 @@ pub enum StoreUrl {
         /// Whether the tree may be on a network, where syncs and locks may promise nothing.
         network: bool,
     },
+    /// `sqlite:FILE?durability=power|process|none`
+    Sqlite {
+        /// The database file.
+        file: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+    },
+    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
+    Postgres(PostgresUrl),
+    /// `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]?prefix=TEXT&durability=power|process|none`
+    Redis(redis::Options),
 }
 
 impl StoreUrl {
@@ -67,6 +90,9 @@ impl StoreUrl {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
             StoreUrl::Files { .. } => StoreKind::Files,
+            StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
+            StoreUrl::Postgres(_) => StoreKind::Postgres,
+            StoreUrl::Redis(_) => StoreKind::Redis,
         }
     }
 }
@@ -87,6 +113,13 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
             Some(StoreKind::Files) => files(path, query),
+            Some(StoreKind::Sqlite) => sqlite(path, query),
+            Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
+            Some(StoreKind::Redis) => redis(path, query),
+            None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
+                ErrorKind::Unsupported,
+                "TLS to Redis is not offered yet: use `redis://` through a tunnel",
+            )),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store can be planned for, but not opened in this version yet",
@@ -125,8 +158,17 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
     Ok(StoreUrl::Memory)
 }
 
+fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
+    let file = self::path(local(path)?, "the store needs a file: `sqlite:./data.db`")?;
+    let mut durability = Durability::Power;
+    for (_, value) in parameters(query, &[DURABILITY])? {
+        durability = durability_of(&value)?;
+    }
+    Ok(StoreUrl::Sqlite { file, durability })
+}
+
 fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `engine:./data`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     for (name, value) in parameters(query, &[DURABILITY, CACHE])? {
@@ -139,7 +181,7 @@ fn engine(path: &str, query: &str) -> Result<StoreUrl> {
 }
 
 fn files(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `files:./tree`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     let mut network = false;
@@ -161,7 +203,7 @@ fn local(path: &str) -> Result<&str> {
         Some(_) => Err(Error::new(
             ErrorKind::Argument,
             "this store runs in this process and has no host: `engine:DIRECTORY`, \
-             `files:DIRECTORY`",
+             `files:DIRECTORY`, `sqlite:FILE`",
         )),
         None => Ok(path),
     }
@@ -178,6 +220,70 @@ fn cache_of(value: &str) -> Result<u32> {
 
 fn refused(message: &'static str, value: &str) -> Error {
     Error::new(ErrorKind::Argument, message).with("given", value)
+}
+
+fn redis(path: &str, query: &str) -> Result<StoreUrl> {
+    let refused = |message| Error::new(ErrorKind::Argument, message);
+    let address = path
+        .strip_prefix("//")
+        .ok_or_else(|| refused("a Redis server has a host: `redis://127.0.0.1:6379/0`"))?;
+    let (address, database) = address.split_once('/').unwrap_or((address, ""));
+    let (credentials, host) = match address.rsplit_once('@') {
+        Some((credentials, host)) => (Some(credentials), host),
+        None => (None, address),
+    };
+    let (host, port) = host_and_port(host)?;
+    let mut options = redis::Options { host, port, ..redis::Options::default() };
+    if let Some(credentials) = credentials {
+        let (user, password) = credentials
+            .split_once(':')
+            .ok_or_else(|| refused("a password stands behind a colon: `redis://:PASSWORD@HOST`"))?;
+        let text = |text| String::from_utf8(decoded(text)?).map_err(|_| not_decodable());
+        options.user = Some(text(user)?).filter(|user| !user.is_empty());
+        options.password = Some(text(password)?);
+    }
+    if !database.is_empty() {
+        let number = database.parse::<u16>();
+        let message = "the database of a Redis server is a number: `redis://HOST/0`";
+        options.database = i64::from(number.map_err(|_| refused(message))?);
+    }
+    for (name, value) in parameters(query, &[PREFIX, DURABILITY])? {
+        if name == PREFIX {
+            if value.starts_with('~') || value.contains(['{', '}']) {
+                let message = "a prefix neither begins with `~` nor holds braces";
+                return Err(refused(message).with("given", &value));
+            }
+            options.prefix = value;
+            continue;
+        }
+        let message = "`durability` is `power`, `process` or `none`";
+        let durability = Durability::from_name(&value);
+        options.durability =
+            Some(durability.ok_or_else(|| refused(message).with("given", &value))?);
+    }
+    Ok(StoreUrl::Redis(options))
+}
+
+/// `host:port`, `[::1]:port`, or a host alone.
+fn host_and_port(address: &str) -> Result<(String, u16)> {
+    let refused =
+        || Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`");
+    let (host, port) = match address.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
+        Some(None) => return Err(refused()),
+        None => address.split_once(':').unwrap_or((address, "")),
+    };
+    if host.is_empty() {
+        return Err(refused());
+    }
+    match port {
+        "" => Ok((host.to_string(), REDIS_PORT)),
+        port => {
+            let message = "a port is a number up to 65535";
+            let port = port.parse().map_err(|_| Error::new(ErrorKind::Argument, message))?;
+            Ok((host.to_string(), port))
+        }
+    }
 }
 
 /// The parameters of a query, each known and given once.
@@ -201,13 +307,11 @@ fn parameters(query: &str, known: &[&'static str]) -> Result<Vec<(&'static str, 
     Ok(found)
 }
 
-fn directory(path: &str) -> Result<PathBuf> {
+/// A path with `%xx` taken back; `missing` is said where there is none.
+fn path(path: &str, missing: &'static str) -> Result<PathBuf> {
     let bytes = decoded(path)?;
     if bytes.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Argument,
-            "the store needs a directory: `engine:./data`, `files:./tree`",
-        ));
+        return Err(Error::new(ErrorKind::Argument, missing));
     }
     if bytes.contains(&0) {
         return Err(not_decodable());
@@ -256,6 +360,10 @@ mod tests {
         StoreUrl::Engine { directory: PathBuf::from(directory), durability, cache_mib: None }
     }
 
+    fn sqlite(file: &str, durability: Durability) -> StoreUrl {
+        StoreUrl::Sqlite { file: PathBuf::from(file), durability }
+    }
+
     #[test]
     fn a_cache_is_given_in_mebibytes() {
         let url = "engine:d?cache_mib=256&durability=none".parse::<StoreUrl>().unwrap();
@@ -297,10 +405,35 @@ mod tests {
             ("./data?durability=none", engine("./data", Durability::None)),
             ("engine:d?durability=process", engine("d", Durability::Process)),
             ("engine:d?&durability=%70ower&", engine("d", power)),
+            ("sqlite:x.db", sqlite("x.db", power)),
+            ("sqlite:///opt/my%20x.db", sqlite("/opt/my x.db", power)),
+            ("sqlite:./x.db?durability=none", sqlite("./x.db", Durability::None)),
         ];
         for (url, expected) in cases {
             assert_eq!(url.parse::<StoreUrl>().expect(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn a_redis_url_says_where_and_as_whom() {
+        let url = "redis://:s%40cret@example.org:7000/3?prefix=app:&durability=power";
+        let StoreUrl::Redis(options) = url.parse::<StoreUrl>().unwrap() else { unreachable!() };
+        let expected = redis::Options {
+            host: "example.org".to_string(),
+            port: 7000,
+            user: None,
+            password: Some("s@cret".to_string()),
+            database: 3,
+            prefix: "app:".to_string(),
+            durability: Some(Durability::Power),
+        };
+        assert_eq!(options, expected);
+        assert!(!format!("{options:?}").contains("cret"), "{options:?}");
+        let StoreUrl::Redis(options) = "redis://ann:p@[::1]".parse::<StoreUrl>().unwrap() else {
+            unreachable!()
+        };
+        assert_eq!((options.host.as_str(), options.port), ("::1", 6379));
+        assert_eq!(options.user.as_deref(), Some("ann"));
     }
 
     #[test]
@@ -322,9 +455,24 @@ mod tests {
             ("files://host/x", ErrorKind::Argument, "no host"),
             ("files:d?network=yes", ErrorKind::Argument, "`allow`"),
             ("files:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib, network"),
-            ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
-            ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
-            ("rediss://h", ErrorKind::Unsupported, "store: redis"),
+            ("sqlite:", ErrorKind::Argument, "sqlite:./data.db"),
+            ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
+            ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),
+            ("sqlite:x.db?durability=full", ErrorKind::Argument, "`power`, `process` or `none`"),
+            ("postgres:", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres:x", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres://h/d?pool=1", ErrorKind::Argument, "known: durability, connections"),
+            ("postgres://h/d?connections=0", ErrorKind::Argument, "from 1 to 1000"),
+            ("postgresql://h/d?durability=x", ErrorKind::Argument, "`power`, `process`"),
+            ("rediss://h", ErrorKind::Unsupported, "through a tunnel"),
+            ("redis:h", ErrorKind::Argument, "redis://127.0.0.1"),
+            ("redis://", ErrorKind::Argument, "redis://127.0.0.1"),
+            ("redis://ann@h", ErrorKind::Argument, "behind a colon"),
+            ("redis://h:port", ErrorKind::Argument, "65535"),
+            ("redis://h/x", ErrorKind::Argument, "is a number"),
+            ("redis://h?prefix=~x", ErrorKind::Argument, "braces"),
+            ("redis://h?durability=yes", ErrorKind::Argument, "`power`, `process` or `none`"),
+            ("redis://h?sync=1", ErrorKind::Argument, "known: prefix, durability"),
             ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),
             ("cassandra://h", ErrorKind::Unsupported, "store: cassandra"),
         ];
@@ -337,7 +485,7 @@ mod tests {
 
     #[test]
     fn an_error_shows_no_password() {
-        for url in ["postgres://ann:secret@host/db", "mysql://ann:secret@host/db"] {
+        for url in ["postgres://ann:secret@host/db?x=1", "mysql://ann:secret@host/db"] {
             let error = url.parse::<StoreUrl>().expect_err(url);
             assert!(!format!("{error} {error:?}").contains("secret"));
         }

@@ -122,6 +122,19 @@ pub trait Store: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The store's own time, if it has one that all who use it share: their clocks may differ, and
+    /// rows end by one of them only.
+    async fn time(&self) -> Result<Option<Milliseconds>> {
+        Ok(None)
+    }
+
+    /// A secret that all who use the store share, if it keeps one: the one that is there, or this
+    /// one from now on. Cursors are sealed with it.
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        let _ = fresh;
+        Ok(None)
+    }
+
     /// Writes what is still to be written and lets go of the store.
     async fn close(&self) -> Result<()> {
         Ok(())

@@ -30,8 +30,11 @@ pub use decide::{
 };
 pub use print::print;
 
-/// Names the keyspace a database belongs to; another keyspace is refused.
+/// Names the keyspace a database belongs to; another keyspace is refused. A Hash: the name, the
+/// store's catalogue, where the rows of each collection are, and what cursors are sealed with.
 pub const MARKER: &str = "~keyway";
+/// The fields of the marker.
+pub const MARKER_FIELDS: [&str; 4] = ["keyspace", "catalogue", "layout", "secret"];
 /// Begins the names under which calls are remembered, so that each is done once.
 pub const CALL: &str = "~call";
 /// How long a call is remembered, in milliseconds.
@@ -44,6 +47,8 @@ pub const VERSION: &str = "~v";
 pub const EXPIRY: &str = "~x";
 /// The field that keeps the Hash of a record without a version, whose other fields may all be null.
 pub const ROW: &str = "~r";
+/// The field with the names of fields that are null where an older record would answer a default.
+pub const NULLS: &str = "~n";
 /// The name of the part that stands for a time slice.
 pub const SLICE: &str = "slice";
 /// Begins the name of the directory of time slices.

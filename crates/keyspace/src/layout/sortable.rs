@@ -10,9 +10,11 @@
 //! Comparing two texts of one type byte by byte compares their values, exactly: no rounding and no
 //! limit below the type's own. The direction is the reader's business, never the text's.
 
-use crate::key::Value;
-use crate::key::text::scalar_text;
+use super::engine::segment_shape;
+use crate::key::text::{parse_scalar, scalar_text};
+use crate::key::{KeyType, Value};
 use crate::model::{Function, Part, Segment, Type};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The most years a date of four digits can say.
@@ -42,6 +44,99 @@ pub fn text(value: &Value<'_>) -> Option<String> {
         Value::Null | Value::Path(_) => return None,
         other => scalar_text(other).ok()?.into_owned(),
     })
+}
+
+/// The values of a member: sortable texts of these parts, joined by the separator. None for what
+/// [`text`] does not write.
+pub fn values(parts: &[Part], separator: char, member: &str) -> Option<Vec<Value<'static>>> {
+    let mut found = Vec::with_capacity(parts.len());
+    let mut rest = Some(member);
+    for (number, part) in parts.iter().enumerate() {
+        let here = rest?;
+        let is_last = number + 1 == parts.len();
+        let (piece, after) = match part {
+            _ if is_last => (here, None),
+            Part::Literal(literal) => cut(here, literal.len(), separator)?,
+            Part::Segment(segment) => first_text(segment, separator, here)?,
+        };
+        match part {
+            Part::Literal(literal) if literal == piece => {}
+            Part::Literal(_) => return None,
+            Part::Segment(segment) => found.push(value(segment_shape(segment).kind, piece)?),
+        }
+        rest = after;
+    }
+    Some(found)
+}
+
+/// The value of a sortable text.
+pub fn value(kind: KeyType, text: &str) -> Option<Value<'static>> {
+    let found = match kind {
+        KeyType::U64 => Value::U64(text.parse().ok()?),
+        KeyType::I64 => Value::I64(match text.split_at_checked(1)? {
+            ("p", digits) => digits.parse().ok()?,
+            ("n", digits) => i64::MIN.checked_add_unsigned(digits.parse().ok()?)?,
+            _ => return None,
+        }),
+        KeyType::F64 => {
+            let flipped = u64::from_str_radix(text, 16).ok()?;
+            let bits = if flipped >> 63 == 1 { flipped & !(1 << 63) } else { !flipped };
+            Value::F64(f64::from_bits(bits))
+        }
+        KeyType::Bytes => Value::Bytes(Cow::Owned(from_hex(text)?)),
+        KeyType::TimeUuid => Value::TimeUuid(from_time_first(text)?),
+        KeyType::Timestamp => match counted(text)? {
+            Some(count) => Value::Timestamp(count),
+            None => parse_scalar(kind, text).ok()?,
+        },
+        KeyType::Date => match counted(text)? {
+            Some(count) => Value::Date(count.try_into().ok()?),
+            None => parse_scalar(kind, text).ok()?,
+        },
+        other => parse_scalar(other, text).ok()?,
+    };
+    // What would be written otherwise was not written here.
+    (self::text(&found)? == text).then_some(found)
+}
+
+/// The count in a text outside the usual years; nothing for the usual texts.
+fn counted(text: &str) -> Option<Option<i64>> {
+    match text.split_at_checked(1)? {
+        ("!", digits) => Some(i64::MIN.checked_add_unsigned(digits.parse().ok()?)),
+        ("~", digits) => Some(Some(digits.parse().ok()?)),
+        _ => Some(None),
+    }
+}
+
+/// The sortable text that a member begins with, and what follows its separator.
+fn first_text<'t>(
+    segment: &Segment,
+    separator: char,
+    member: &'t str,
+) -> Option<(&'t str, Option<&'t str>)> {
+    if let Type::Enum(words) = segment.segment_type.required() {
+        let mut words: Vec<&String> = words.iter().collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let mut cuts = words.into_iter().filter(|word| member.starts_with(word.as_str()));
+        return cuts.find_map(|word| cut(member, word.len(), separator));
+    }
+    let length = match segment_shape(segment).kind {
+        KeyType::I64 | KeyType::U64 => 20,
+        KeyType::F64 | KeyType::Cell => 16,
+        KeyType::Uuid | KeyType::TimeUuid => 36,
+        KeyType::Ulid => 26,
+        KeyType::Timestamp | KeyType::Date if member.starts_with(['!', '~']) => 21,
+        KeyType::Timestamp => 24,
+        KeyType::Date => 10,
+        // Words without a separator in them: truth values, geohashes, months.
+        _ => member.find(separator)?,
+    };
+    cut(member, length, separator)
+}
+
+fn cut(member: &str, length: usize, separator: char) -> Option<(&str, Option<&str>)> {
+    let (piece, rest) = member.split_at_checked(length)?;
+    Some((piece, Some(rest.strip_prefix(separator)?)))
 }
 
 /// Whether no sortable text of this segment is the beginning of another, even with the separator
@@ -108,6 +203,23 @@ fn time_first(bytes: [u8; 16]) -> String {
     format!("{high:04x}{mid:04x}-{front:04x}-{back:04x}-{clock:04x}-{node:012x}")
 }
 
+fn from_time_first(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.split('-').collect();
+    let bits = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32)?;
+    let part = |shift: u32| (bits >> shift) & 0xffff;
+    let (high, mid) = (part(112), part(96));
+    let low = part(80) << 16 | part(64);
+    let rest = (bits & u128::from(u64::MAX)) ^ 0x8080_8080_8080_8080;
+    Some((low << 96 | mid << 80 | high << 64 | rest).to_be_bytes())
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok();
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -118,7 +230,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{KeyType, Segment as Shape, encode};
+    use crate::key::{Segment as Shape, encode};
     use crate::source::Span;
 
     fn time_uuid(time: u64, rest: u64) -> Value<'static> {
@@ -172,6 +284,67 @@ mod tests {
                     assert_eq!(text(left).cmp(&text(right)), by_key, "{left:?} {right:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn texts_are_read_back_and_nothing_else_is() {
+        for (kind, samples) in samples() {
+            for sample in &samples {
+                let written = text(sample).unwrap();
+                let expected = if *sample == Value::F64(0.0) { &Value::F64(0.0) } else { sample };
+                assert_eq!(value(kind, &written).as_ref(), Some(expected), "{written}");
+            }
+        }
+        for (kind, wrong) in [
+            (KeyType::U64, "7"),
+            (KeyType::I64, "7"),
+            (KeyType::I64, "p7"),
+            (KeyType::F64, "1.5"),
+            (KeyType::Bytes, "0A"),
+            (KeyType::Bytes, "0"),
+            (KeyType::TimeUuid, ""),
+            (KeyType::Date, "!7"),
+            (KeyType::Timestamp, "2026-11-15"),
+        ] {
+            assert_eq!(value(kind, wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn members_are_taken_apart() {
+        let words = Type::Enum(["a", "a-b", "b"].map(str::to_string).to_vec());
+        let cases: Vec<(Vec<Part>, Vec<Value<'static>>)> = vec![
+            (
+                vec![part(Type::Timestamp, false), part(Type::Text, false)],
+                vec![Value::Timestamp(-1), Value::text("x:y")],
+            ),
+            (
+                vec![part(Type::Date, true), part(Type::I64, true), part(Type::Bool, true)],
+                vec![Value::Date(9_000_000), Value::I64(i64::MIN), Value::Bool(true)],
+            ),
+            (
+                vec![part(Type::Bool, false), part(words, false), part(Type::Ulid, false)],
+                vec![Value::Bool(false), Value::text("a-b"), Value::Ulid([7; 16])],
+            ),
+            (
+                vec![
+                    part(Type::TimeUuid, false),
+                    Part::Literal("by".to_string()),
+                    part(Type::Bytes, false),
+                ],
+                vec![time_uuid(1 << 50, 7), Value::bytes(b"")],
+            ),
+        ];
+        for (parts, expected) in cases {
+            let mut sources = expected.iter();
+            let texts = parts.iter().map(|part| match part {
+                Part::Literal(literal) => literal.clone(),
+                Part::Segment(_) => text(sources.next().unwrap()).unwrap(),
+            });
+            let member = texts.collect::<Vec<_>>().join(":");
+            assert_eq!(values(&parts, ':', &member), Some(expected), "{member}");
+            assert_eq!(values(&parts, ':', &format!("?{member}")), None, "{member}");
         }
     }
 

@@ -120,7 +120,8 @@ impl IndexFile {
     }
 
     fn kept_text(&self, index: &IndexSchema, row: &Row) -> Result<String> {
-        let values = index.keep.decode(&entries::kept(index, row)?)?;
+        let kept = entries::kept(index, row)?;
+        let values = index.keep.decode(&kept)?;
         let named = self.kept.iter().zip(&index.keep_slots).zip(&values);
         let members = named.map(|((name, slot), value)| {
             let slot = self.collection.slots.get(*slot).ok_or_else(unknown)?;

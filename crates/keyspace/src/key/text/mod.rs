@@ -127,6 +127,16 @@ pub fn parse(
     }
 }
 
+/// One part of a key's text: whatever would end it, and what no name should hold, is `%xx`.
+pub fn escaped(separator: Separator, raw: &str) -> Cow<'_, str> {
+    escape(separator, raw)
+}
+
+/// The raw text of one part, if it is escaped as [`escaped`] does.
+pub fn unescaped(separator: Separator, part: &str) -> Result<String, Error> {
+    unescape(separator, part, 0)
+}
+
 /// The parts of a text, each with the place where it begins.
 struct Parts<'a> {
     separator: Separator,

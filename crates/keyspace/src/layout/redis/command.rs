@@ -6,12 +6,12 @@
 use super::super::{body_name, example, sortable, uses};
 use super::print::Page;
 use super::{
-    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, ROW, RedisType, Role, SLICE,
+    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, NULLS, ROW, RedisType, Role, SLICE,
     SliceForm, extra_fields, member_parts,
 };
 use crate::key::{Value, encode};
 use crate::layout::engine::segment_shape;
-use crate::model::{BodyType, Collection, Content, Index, Key, Part, Segment, Ttl};
+use crate::model::{BodyType, Collection, Content, Index, Key, Part, Segment, Ttl, Type};
 use std::fmt::Write;
 
 impl Page<'_> {
@@ -95,6 +95,8 @@ impl Page<'_> {
             let value = match extra {
                 EXPIRY => ends(collection).instant().to_string(),
                 ROW => "1".to_string(),
+                // No field of the example is null.
+                NULLS => continue,
                 _ => example::VERSION.to_string(),
             };
             let _ = write!(text, " {extra} {value}");
@@ -145,7 +147,9 @@ impl Page<'_> {
                 bytes.into_iter().skip(2).collect()
             }
             // A field that is one segment is its raw text: `cache:hits`.
-            (_, [Part::Segment(only)]) if container.role == Role::Counters => {
+            (_, [Part::Segment(only)])
+                if container.role == Role::Counters && only.segment_type != Type::Path =>
+            {
                 example::scalar(&value(only)).into_bytes()
             }
             _ => example::key_text(self.keyspace, &rest).into_bytes(),
@@ -163,9 +167,13 @@ impl Page<'_> {
     }
 }
 
-/// The start of a slice as it stands in names.
+/// The start of a slice as it stands in names. Byte by byte, earlier ones stand first.
 pub fn slice_text(form: SliceForm, start: i64) -> String {
-    let text = example::scalar(&Value::Timestamp(start));
+    let text = sortable::text(&Value::Timestamp(start)).unwrap_or_default();
+    // Before the year 0 and after 9999 it is a count, which sorts around the usual texts.
+    if !text.contains('T') {
+        return text;
+    }
     let (day, time) = text.split_once('T').unwrap_or((&text, ""));
     let digits: Vec<&str> = time.split([':', '.']).collect();
     match (form, digits.as_slice()) {
@@ -272,5 +280,15 @@ mod tests {
         assert_eq!(slice_text(SliceForm::Day, start), "2026-11-15");
         assert_eq!(slice_text(SliceForm::Minute, start), "2026-11-15T1030Z");
         assert_eq!(slice_text(SliceForm::Second, start), "2026-11-15T103015Z");
+    }
+
+    #[test]
+    fn slices_sort_as_their_starts_do() {
+        let day = 86_400_000;
+        let starts = [i64::MIN, -719_529 * day, -719_528 * day, 0, 2_932_896 * day, i64::MAX];
+        for form in [SliceForm::Day, SliceForm::Minute, SliceForm::Second] {
+            let texts: Vec<String> = starts.iter().map(|start| slice_text(form, *start)).collect();
+            assert!(texts.is_sorted_by(|one, next| one < next), "{texts:?}");
+        }
     }
 }

@@ -6,18 +6,32 @@
 
 use super::super::{Serves, sortable, uses};
 use super::{
-    Container, EXPIRY, Expires, MemberForm, ORDER, ROW, RedisType, Role, SLICE, SLICES, SliceForm,
-    VERSION,
+    Container, EXPIRY, Expires, MemberForm, NULLS, ORDER, ROW, RedisType, Role, SLICE, SLICES,
+    SliceForm, VERSION,
 };
 use crate::model::limits::REDIS_SET_ROWS_MAX;
-use crate::model::{Bucket, Collection, Content, Index, Key, Keyspace, Mode, Part, Segment, Type};
+use crate::model::{
+    Bucket, Collection, Content, DefaultValue, Field, Index, Key, Keyspace, Mode, Part, Segment,
+    Type,
+};
 use crate::source::Span;
 
-/// Whether rows of a collection have entries that outlive them unless somebody sweeps.
+/// Whether rows of a collection have something that outlives them unless somebody sweeps: entries,
+/// or a version beside them.
 pub fn has_entries(keyspace: &Keyspace, collection: &Collection) -> bool {
     let serves = Serves::new(collection, None);
     let listed = uses::is_listed(keyspace, &serves) && !collection.key.is_whole_group();
-    listed || !collection.indexes.is_empty()
+    let versioned = keyspace.mode(collection) == Mode::Conditional && !is_record(collection);
+    listed || versioned || !collection.indexes.is_empty()
+}
+
+/// Whether a row is a Hash of its own.
+fn is_record(collection: &Collection) -> bool {
+    match &collection.content {
+        Content::Fields(_) => true,
+        Content::Keys => collection.body.is_some(),
+        _ => false,
+    }
 }
 
 /// The extra fields of a record's Hash.
@@ -31,7 +45,11 @@ pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'stati
     };
     let versioned = keyspace.mode(collection) == Mode::Conditional;
     let expiring = collection.ttl.is_some() && has_entries(keyspace, collection);
-    [(versioned, VERSION), (may_be_empty && !versioned, ROW), (expiring, EXPIRY)]
+    let constant = |field: &Field| field.default.as_ref().is_some_and(DefaultValue::is_constant);
+    let mut fields = collection.fields().iter();
+    let nullable = fields.any(|field| field.field_type.is_optional() && constant(field));
+    let row = may_be_empty && !versioned;
+    [(versioned, VERSION), (row, ROW), (nullable, NULLS), (expiring, EXPIRY)]
         .into_iter()
         .filter_map(|(wanted, name)| wanted.then_some(name))
         .collect()
@@ -48,15 +66,12 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
     let bucket = collection.bucket.as_ref();
     let make = Make { keyspace, key, serves: &serves, bucket };
     let (role, redis_type) = match &collection.content {
-        Content::Fields(_) => (Role::Record, RedisType::Hash),
-        Content::Keys if collection.body.is_some() => (Role::Record, RedisType::Hash),
+        _ if is_record(collection) => (Role::Record, RedisType::Hash),
         Content::Counter if !alone && !ends => (Role::Counters, RedisType::Hash),
         Content::Counter | Content::Window { .. } => (Role::Counter, RedisType::String),
         Content::Keys if whole => (Role::Keys, RedisType::Set),
         Content::Keys if !alone && !ends => (Role::Keys, RedisType::SortedSet),
-        Content::Keys | Content::Json | Content::Text | Content::Bytes => {
-            (Role::Value, RedisType::String)
-        }
+        _ => (Role::Value, RedisType::String),
     };
     match role {
         Role::Counters | Role::Keys => make.group(role, redis_type, found),

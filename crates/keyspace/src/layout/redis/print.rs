@@ -3,8 +3,8 @@
 use super::super::sheet::Sheet;
 use super::super::uses;
 use super::{
-    CALL, CALL_MILLISECONDS, Container, EXPIRY, MARKER, MemberForm, ROW, RedisType, Role,
-    containers, extra_fields, member_parts,
+    CALL, CALL_MILLISECONDS, Container, EXPIRY, MARKER, MARKER_FIELDS, MemberForm, NULLS, ROW,
+    RedisType, Role, containers, extra_fields, member_parts,
 };
 use crate::model::{Collection, Content, Index, Keyspace, Part, Segment, StoreKind};
 
@@ -23,9 +23,10 @@ pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
     }
     sheet.gap();
     sheet.line(0, "for the whole database (helpers)");
-    sheet.line(1, &format!("{:<11} {MARKER}", RedisType::String));
-    sheet.line(2, "the keyspace it belongs to; another is refused");
-    sheet.line(2, &format!("> SET {MARKER} {}", keyspace.name.value));
+    sheet.line(1, &format!("{:<11} {MARKER}", RedisType::Hash));
+    sheet.line(2, "the keyspace it belongs to, its numbers and places; another is refused");
+    let [name, ..] = MARKER_FIELDS;
+    sheet.line(2, &format!("> HSET {MARKER} {name} {}", keyspace.name.value));
     let separator = keyspace.separator;
     let place = if page.cluster { format!("{{<place>}}{separator}") } else { String::new() };
     let id = if page.cluster { "<id>" } else { "{id}" };
@@ -56,6 +57,7 @@ impl Page<'_> {
             (true, "In Hashes null is absent, times are RFC 3339, lists JSON, bytes base64url."),
             (true, "~v is a row's version. Sorted sets have scores of 0 and sort as the key does."),
             (has(ROW), "~r keeps a record whose fields are all null: Redis has no empty Hash."),
+            (has(NULLS), "~n names fields that are null and have a default, if there are any."),
             (
                 has(EXPIRY),
                 "~x is when a row with entries ends, in ms; Redis drops it an hour later.",

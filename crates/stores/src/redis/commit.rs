@@ -1,0 +1,142 @@
+//! Commits: one script, sent until its outcome is known or the batch's time is up.
+//!
+//! ```text
+//! send ─┬─ answered ─▶ committed │ conflict │ an error that says nothing was written
+//!       ├─ not now, or the connection broke ─▶ wait, connect, send the same again
+//!       └─ time is up ─▶ was it ever sent? ─▶ indeterminate │ unavailable
+//! ```
+//!
+//! The script remembers the batch by its id, so sending it again never does it twice.
+
+use super::call::Call;
+use super::error::{Fault, failed, fault, unexpected};
+use super::layout::Layout;
+use super::outcome::outcome;
+use super::script::Arguments;
+use super::{RedisStore, Within};
+use data::store::{Batch, Outcome};
+use data::{Error, Result};
+use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// The longest a single answer is waited for, so that a dead connection is noticed before the
+/// batch's time is up.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two attempts, at first and at most.
+const WAIT_FIRST: Duration = Duration::from_millis(2);
+const WAIT_MOST: Duration = Duration::from_millis(200);
+
+impl RedisStore {
+    /// All of the batch, or nothing.
+    pub(super) async fn send(&self, layout: &Layout, batch: &Batch) -> Result<Outcome> {
+        let call = Call::of_batch(layout, batch)?;
+        let within = batch.deadline.saturating_sub(batch.now).max(1);
+        let within = Within::for_milliseconds(within);
+        match self.run(&call, within).await {
+            Ok(answer) => outcome(answer, &call),
+            Err(Unanswered { is_sent: true, .. }) => Ok(Outcome::Indeterminate { id: batch.id }),
+            Err(Unanswered { error, .. }) => Err(failed(error).during("commit")),
+        }
+    }
+
+    /// Runs the script until it was answered.
+    pub(super) async fn run(
+        &self,
+        call: &Arguments,
+        within: Within,
+    ) -> std::result::Result<Value, Unanswered> {
+        let mut patience = Patience::new(within);
+        let mut is_sent = false;
+        loop {
+            let left = patience.left().min(ANSWER_WITHIN);
+            let error = match self.commit_script.run(&self.connection, call, left).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            match fault(&error) {
+                Fault::Lost => is_sent |= !error.is_connection_refusal(),
+                // An earlier attempt may have been done, and its answer lost.
+                Fault::Refused => return Err(Unanswered { error, is_sent }),
+                Fault::Later | Fault::NoScript => {}
+            }
+            if !patience.wait().await {
+                return Err(Unanswered { error, is_sent });
+            }
+        }
+    }
+
+    /// Asks something that may be asked any number of times, until it is answered.
+    pub(super) async fn patiently(&self, asking: Asking<'_>) -> RedisResult<Vec<Value>> {
+        let mut patience = Patience::new(Within::of_reads());
+        loop {
+            let left = patience.left().min(ANSWER_WITHIN);
+            let answer = match asking {
+                Asking::One(command) => {
+                    self.connection.ask(command, left).await.map(|answer| vec![answer])
+                }
+                Asking::All(commands) => self.connection.ask_all(commands, left).await,
+            };
+            let Err(error) = answer else { return answer };
+            let is_final = matches!(fault(&error), Fault::Refused | Fault::NoScript);
+            if is_final || !patience.wait().await {
+                return Err(error);
+            }
+        }
+    }
+
+    /// One question that changes nothing.
+    pub(super) async fn question(&self, command: &Cmd) -> Result<Value> {
+        let mut answers = self.patiently(Asking::One(command)).await.map_err(failed)?;
+        answers.pop().ok_or_else(unexpected)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) enum Asking<'a> {
+    /// One command.
+    One(&'a Cmd),
+    /// Several in one message.
+    All(&'a Pipeline),
+}
+
+/// A script without an answer.
+pub(super) struct Unanswered {
+    /// Why.
+    pub(super) error: RedisError,
+    /// Whether it may have run.
+    pub(super) is_sent: bool,
+}
+
+impl From<Unanswered> for Error {
+    fn from(unanswered: Unanswered) -> Self {
+        failed(unanswered.error)
+    }
+}
+
+/// Waits between attempts, longer each time, until time is up.
+struct Patience {
+    until: Instant,
+    wait: Duration,
+}
+
+impl Patience {
+    fn new(within: Within) -> Patience {
+        Patience { until: Instant::now() + within.0, wait: WAIT_FIRST }
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now()).max(WAIT_FIRST)
+    }
+
+    /// Waits a while; false if there is no time left.
+    async fn wait(&mut self) -> bool {
+        if Instant::now() + self.wait >= self.until {
+            return false;
+        }
+        sleep(self.wait).await;
+        self.wait = (self.wait * 2).min(WAIT_MOST);
+        true
+    }
+}

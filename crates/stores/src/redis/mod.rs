@@ -1,0 +1,259 @@
+//! Redis, one server: records as Hashes, groups as Sets and sorted sets, one script a commit.
+//!
+//! ```text
+//! get, scan ─▶ layout ─▶ names ─▶ one transaction ─▶ answers ─▶ rows
+//! commit ────▶ layout ─▶ call ──▶ commit.lua: outcome? ─ types ─ checks ─ numbers ─ writes
+//!                                 └──────────────── one connection, made anew when it breaks
+//! ```
+//!
+//! What lies where is decided by `keyspace::layout::redis` alone. Names, the script and the
+//! connection know nothing of each other, so that a cluster can have the first two.
+//!
+//! Nothing here asks the time, but for how long an answer is waited for: batches bring their own.
+
+mod call;
+mod catalogue;
+mod commit;
+mod connection;
+mod error;
+mod fields;
+mod layout;
+mod member;
+mod name;
+mod open;
+mod outcome;
+mod read;
+mod scan;
+mod script;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod write;
+
+use async_trait::async_trait;
+use connection::Connection;
+use data::clock::Milliseconds;
+use data::schema::Schema;
+use data::store::{
+    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, door,
+};
+use data::{Error, ErrorKind, Result};
+use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use layout::Layout;
+use open::Server;
+use script::Script;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+use walk::Walks;
+
+/// Where a server is, and what is asked of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The user, if it is not the default one.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+    /// The number of the database.
+    pub database: i64,
+    /// What every key begins with.
+    pub prefix: String,
+    /// What an acknowledged commit must survive. Without it, what the server's settings give.
+    pub durability: Option<Durability>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            host: "127.0.0.1".to_string(),
+            port: 6379,
+            user: None,
+            password: None,
+            database: 0,
+            prefix: String::new(),
+            durability: None,
+        }
+    }
+}
+
+impl Options {
+    /// A URL without secrets.
+    fn address(&self) -> String {
+        let Options { host, port, database, prefix, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        match prefix.is_empty() {
+            true => format!("redis://{host}:{port}/{database}"),
+            false => format!("redis://{host}:{port}/{database}?prefix={prefix}"),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("Options");
+        shown.field("address", &self.address()).field("durability", &self.durability);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// How long something may take.
+#[derive(Clone, Copy, Debug)]
+struct Within(Duration);
+
+impl Within {
+    /// What changes nothing: long enough for a server to be started again.
+    fn of_reads() -> Within {
+        Within(Duration::from_secs(10))
+    }
+
+    fn for_milliseconds(milliseconds: Milliseconds) -> Within {
+        Within(Duration::from_millis(milliseconds.unsigned_abs()))
+    }
+}
+
+/// A store on one Redis server.
+pub struct RedisStore {
+    options: Options,
+    server: Server,
+    connection: Connection,
+    commit_script: Script,
+    mark_script: Script,
+    ready: RwLock<Option<Arc<Ready>>>,
+    walks: Walks,
+    /// Where the next sweep goes on.
+    swept: Mutex<Option<Vec<u8>>>,
+}
+
+/// What is known of a keyspace on this store.
+#[derive(Debug)]
+struct Ready {
+    schema: Arc<Schema>,
+    layout: Layout,
+}
+
+impl RedisStore {
+    /// Connects to a server and looks at its settings.
+    ///
+    /// [`ErrorKind::Unavailable`] if it cannot be reached, [`ErrorKind::Unsupported`] if it is too
+    /// old or a node of a cluster, [`ErrorKind::Mismatch`] if it keeps less than was asked for.
+    /// Needs a run time of tokio's.
+    pub async fn open(options: Options) -> Result<RedisStore> {
+        RedisStore::open_with(options, include_str!("commit.lua")).await
+    }
+
+    /// The same with another script, for tests that leave out what they want to see missed.
+    async fn open_with(options: Options, commit_script: &str) -> Result<RedisStore> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "the Redis store needs a run time of tokio's: open it inside one",
+            ));
+        }
+        let connection = Connection::new(open::client(&options)?);
+        let server = open::inspect(&connection, &options).await.map_err(|e| e.during("open"))?;
+        Ok(RedisStore {
+            options,
+            server,
+            connection,
+            commit_script: Script::new(commit_script),
+            mark_script: Script::new(include_str!("mark.lua")),
+            ready: RwLock::default(),
+            walks: Walks::default(),
+            swept: Mutex::default(),
+        })
+    }
+
+    fn ready(&self) -> Result<Arc<Ready>> {
+        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
+        ready.clone().ok_or_else(|| {
+            Error::new(ErrorKind::Internal, "a store is used before it knows its keyspace")
+        })
+    }
+
+    fn glob_prefix(&self) -> Vec<u8> {
+        name::escaped_glob(&self.options.prefix)
+    }
+}
+
+#[async_trait]
+impl Store for RedisStore {
+    fn describe(&self) -> Description {
+        Description {
+            kind: StoreKind::Redis,
+            address: self.options.address(),
+            atomicity: Atomicity::WholeStore,
+            blind: Reach::Store,
+            durability: self.server.durability,
+        }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        let may_all_be_lost = keyspace.collections.iter().all(|collection| collection.cache);
+        self.server.check_eviction(may_all_be_lost)?;
+        let catalogue = self.take_in(keyspace).await.map_err(|error| error.during("ensure"))?;
+        let schema = Arc::new(Schema::new(keyspace.clone(), StoreKind::Redis, catalogue)?);
+        let layout = Layout::new(&schema, &self.options.prefix, false)?;
+        let ready = Arc::new(Ready { schema: schema.clone(), layout });
+        *self.ready.write().unwrap_or_else(PoisonError::into_inner) = Some(ready);
+        Ok(schema)
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        let ready = self.ready()?;
+        self.rows(&ready.layout, keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.page(&ready.layout, scan).await
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.walk_on(&ready.layout, scan).await
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        let ready = self.ready()?;
+        self.send(&ready.layout, batch).await
+    }
+
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        let ready = self.ready()?;
+        self.sweep_some((&ready.layout, &ready.schema), now, rows).await
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.server.remarks.clone()
+    }
+
+    async fn time(&self) -> Result<Option<Milliseconds>> {
+        open::time(&self.connection).await.map(Some)
+    }
+
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        self.shared_secret(fresh).await.map(Some)
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.connection.close();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("RedisStore");
+        shown.field("options", &self.options).field("server", &self.server);
+        shown.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,249 @@
+//! Opening a store: the server's version and settings, and what they let us promise.
+//!
+//! | what we look at | why |
+//! |---|---|
+//! | version 7.0 or later | `#!lua` scripts, `PEXPIRETIME` |
+//! | not a cluster | one script must reach every key |
+//! | `maxmemory-policy noeviction` | an evicted row would leave its entries behind |
+//! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
+
+use super::connection::Connection;
+use super::error::{Fault, failed, fault, unexpected};
+use super::{Options, Within};
+use data::clock::Milliseconds;
+use data::store::Durability;
+use data::{Error, ErrorKind, Result};
+use redis::io::tcp::TcpSettings;
+use redis::{
+    Client, Cmd, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo, Value,
+};
+use std::time::Duration;
+
+/// The first version that has all we use.
+const VERSION_LEAST: (u32, u32) = (7, 0);
+
+/// What a server is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    /// What an acknowledged commit survives, as far as we know.
+    pub(super) durability: Durability,
+    /// What could not be found out or is weaker than people may think, in sentences.
+    pub(super) remarks: Vec<String>,
+    /// How it evicts keys when it is full, if it says so.
+    policy: Option<String>,
+}
+
+/// A client for these options. No connection is made yet.
+pub(super) fn client(options: &Options) -> Result<Client> {
+    let refused = |error| {
+        Error::new(ErrorKind::Argument, "the Redis server cannot be addressed so").caused_by(error)
+    };
+    // Answers have the shapes of the second protocol, which every version speaks.
+    let mut settings = RedisConnectionInfo::default()
+        .set_db(options.database)
+        .set_protocol(ProtocolVersion::RESP2);
+    if let Some(user) = &options.user {
+        settings = settings.set_username(user);
+    }
+    if let Some(password) = &options.password {
+        settings = settings.set_password(password);
+    }
+    let address = ConnectionAddr::Tcp(options.host.clone(), options.port);
+    let info = address.into_connection_info().map_err(refused)?.set_redis_settings(settings);
+    // Small requests go at once: they wait for nothing to be sent with them.
+    let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
+    Client::open(info).map_err(refused)
+}
+
+/// Looks at the server; refuses one that cannot keep our promises, or not those asked for.
+pub(super) async fn inspect(connection: &Connection, options: &Options) -> Result<Server> {
+    let within = Within::of_reads().0;
+    let info = text(connection, &["INFO"], within).await.map_err(failed)?;
+    let found = |name: &str| {
+        info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
+    };
+    check_version(found("redis_version").unwrap_or_default())?;
+    if found("cluster_enabled") == Some("1") {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "this is a node of a Redis Cluster, where one commit cannot reach every key",
+        ));
+    }
+    if found("role") == Some("slave") {
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            "the Redis server is a replica and takes no writes: give the address of its master",
+        ));
+    }
+    let mut remarks = Vec::new();
+    let policy = setting(connection, "maxmemory-policy").await?;
+    if policy.is_none() {
+        remarks.push(
+            "the server does not show its settings: whether it evicts keys is not known"
+                .to_string(),
+        );
+    }
+    let (appends, syncs) =
+        (setting(connection, "appendonly").await?, setting(connection, "appendfsync").await?);
+    let durability = durability(appends.as_deref(), syncs.as_deref(), options, &mut remarks)?;
+    Ok(Server { durability, remarks, policy })
+}
+
+/// A setting, if the server shows it: managed ones do not.
+async fn setting(connection: &Connection, name: &str) -> Result<Option<String>> {
+    match ask(connection, &["CONFIG", "GET", name], Within::of_reads().0).await {
+        Ok(Value::Array(parts)) => Ok(parts.into_iter().nth(1).and_then(text_of)),
+        Ok(_) => Err(unexpected()),
+        Err(error) if fault(&error) == Fault::Refused => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn check_version(version: &str) -> Result<()> {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found >= VERSION_LEAST {
+        return Ok(());
+    }
+    let (major, minor) = VERSION_LEAST;
+    Err(Error::new(ErrorKind::Unsupported, "the Redis server is too old")
+        .with("version", version)
+        .with("version_least", format!("{major}.{minor}")))
+}
+
+/// What a commit survives by these settings; refused if that is less than was asked for.
+fn durability(
+    appends: Option<&str>,
+    syncs: Option<&str>,
+    options: &Options,
+    remarks: &mut Vec<String>,
+) -> Result<Durability> {
+    let given = match (appends, syncs) {
+        (Some("yes"), Some("always")) => Durability::Power,
+        (Some("yes"), Some(_)) => Durability::Process,
+        (Some(_), _) => Durability::None,
+        (None, _) => {
+            remarks.push(
+                "the server does not show its settings: what a commit survives is not known"
+                    .to_string(),
+            );
+            // Nothing that was asked for can be checked; it is taken at its word.
+            return Ok(options.durability.unwrap_or(Durability::None));
+        }
+    };
+    let Some(wanted) = options.durability else { return Ok(given) };
+    if given < wanted {
+        let fix = match wanted {
+            Durability::Power => "appendonly yes and appendfsync always",
+            _ => "appendonly yes",
+        };
+        return Err(Error::new(
+            ErrorKind::Mismatch,
+            "the Redis server keeps less than was asked for: change its settings, or ask for less",
+        )
+        .with("durability", wanted)
+        .with("it_gives", given)
+        .with("set", fix));
+    }
+    // What was asked for is what is promised.
+    Ok(wanted)
+}
+
+impl Server {
+    /// Refuses a server that evicts rows which may not be lost.
+    pub(super) fn check_eviction(&self, may_all_be_lost: bool) -> Result<()> {
+        match self.policy.as_deref() {
+            None | Some("noeviction") => Ok(()),
+            Some(_) if may_all_be_lost => Ok(()),
+            Some(policy) => Err(Error::new(
+                ErrorKind::Mismatch,
+                "the Redis server evicts keys when it is full, and rows would be lost: set \
+                 maxmemory-policy noeviction",
+            )
+            .with("maxmemory_policy", policy)),
+        }
+    }
+}
+
+/// The server's time.
+pub(super) async fn time(connection: &Connection) -> Result<Milliseconds> {
+    let answer = ask(connection, &["TIME"], Within::of_reads().0).await.map_err(failed)?;
+    let Value::Array(parts) = answer else { return Err(unexpected()) };
+    let mut numbers = parts.into_iter().map(|part| text_of(part)?.parse::<i64>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(seconds), Some(micros)) => Ok(seconds.saturating_mul(1_000) + micros / 1_000),
+        _ => Err(unexpected()),
+    }
+}
+
+async fn ask(
+    connection: &Connection,
+    words: &[&str],
+    within: Duration,
+) -> redis::RedisResult<Value> {
+    let mut command = Cmd::new();
+    words.iter().for_each(|word| _ = command.arg(*word));
+    connection.ask(&command, within).await
+}
+
+async fn text(
+    connection: &Connection,
+    words: &[&str],
+    within: Duration,
+) -> redis::RedisResult<String> {
+    Ok(text_of(ask(connection, words, within).await?).unwrap_or_default())
+}
+
+fn text_of(value: Value) -> Option<String> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes).ok(),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(durability: Option<Durability>) -> Options {
+        Options { durability, ..Options::default() }
+    }
+
+    #[test]
+    fn old_versions_are_refused() {
+        for version in ["", "6.2.14", "5.0", "x"] {
+            assert_eq!(check_version(version).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+        for version in ["7.0.0", "7.0.15", "7.2", "8.0.1", "10.0"] {
+            check_version(version).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_promised_is_what_the_settings_give() {
+        let of = |appends, syncs, wanted| {
+            durability(Some(appends), Some(syncs), &options(wanted), &mut Vec::new())
+        };
+        assert_eq!(of("yes", "always", None).unwrap(), Durability::Power);
+        assert_eq!(of("yes", "everysec", None).unwrap(), Durability::Process);
+        assert_eq!(of("no", "always", None).unwrap(), Durability::None);
+        assert_eq!(of("yes", "always", Some(Durability::None)).unwrap(), Durability::None);
+        for (appends, syncs, wanted) in
+            [("yes", "everysec", Durability::Power), ("no", "always", Durability::Process)]
+        {
+            let error = of(appends, syncs, Some(wanted)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+            assert!(error.to_string().contains("appendonly yes"), "{error}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_not_shown_are_remarked_upon() {
+        let mut remarks = Vec::new();
+        let found = durability(None, None, &options(None), &mut remarks).unwrap();
+        assert_eq!((found, remarks.len()), (Durability::None, 1));
+        let asked = options(Some(Durability::Power));
+        assert_eq!(durability(None, None, &asked, &mut remarks).unwrap(), Durability::Power);
+    }
+}

@@ -1,0 +1,393 @@
+//! Reads: what is asked for a row, and the row that the answers are.
+//!
+//! ```text
+//! keys ─▶ commands, a few a key ─▶ one transaction ─▶ answers ─▶ rows
+//! ```
+//!
+//! Several commands are one transaction, so that no row is put together from two commits and no
+//! reader sees a part of a batch. Rows that have ended are answered with their end.
+
+use super::RedisStore;
+use super::commit::Asking;
+use super::error::{damaged, failed, foreign, unexpected};
+use super::layout::{Ends, Layout, Owner, Place, What};
+use super::member::{ListKind, Parts};
+use super::name::{joined, split};
+use super::outcome::version;
+use bytes::Bytes;
+use data::clock::Milliseconds;
+use data::store::{Key, Row};
+use data::{Error, ErrorKind, Result};
+use keyspace::key::{self, KeyWriter};
+use keyspace::layout::redis::{EXPIRY, VERSION};
+use redis::{Cmd, Pipeline, Value};
+
+/// Commands, each with the key it reads, for messages.
+#[derive(Default)]
+pub(super) struct Questions {
+    pipeline: Pipeline,
+    names: Vec<Vec<u8>>,
+}
+
+impl Questions {
+    /// Asks for something of a key.
+    pub(super) fn ask(&mut self, command: &str, name: &[u8], more: &[&[u8]]) {
+        let mut asked = Cmd::new();
+        asked.arg(command).arg(name);
+        more.iter().for_each(|argument| _ = asked.arg(*argument));
+        self.pipeline.add_command(asked);
+        self.names.push(name.to_vec());
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+}
+
+/// Answers, in the order of the questions.
+pub(super) struct Answers {
+    values: std::vec::IntoIter<Value>,
+    names: std::vec::IntoIter<Vec<u8>>,
+}
+
+impl Answers {
+    /// The next answer; an error is about its key.
+    pub(super) fn next(&mut self) -> Result<Value> {
+        let (Some(value), Some(name)) = (self.values.next(), self.names.next()) else {
+            return Err(unexpected());
+        };
+        match value {
+            Value::ServerError(error) if error.code() == "WRONGTYPE" => {
+                Err(foreign(&name, "another type", "the layout's type"))
+            }
+            Value::ServerError(error) => {
+                Err(Error::new(ErrorKind::Unavailable, "the Redis server refused a read")
+                    .with("code", error.code())
+                    .with("key", name.escape_ascii()))
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// The next answer: bytes, or nothing.
+    fn bytes(&mut self) -> Result<Option<Vec<u8>>> {
+        match self.next()? {
+            Value::Nil => Ok(None),
+            Value::BulkString(bytes) => Ok(Some(bytes)),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The next answer: a number.
+    fn number(&mut self) -> Result<i64> {
+        match self.next()? {
+            Value::Int(number) => Ok(number),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The next answer: the fields of a Hash, or none.
+    fn fields(&mut self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let Value::Array(parts) = self.next()? else { return Err(unexpected()) };
+        let mut fields = Vec::with_capacity(parts.len() / 2);
+        let mut parts = parts.into_iter();
+        while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+            let (Value::BulkString(name), Value::BulkString(value)) = (name, value) else {
+                return Err(unexpected());
+            };
+            fields.push((name, value));
+        }
+        Ok(fields)
+    }
+
+    /// The next answer: the fields of a Hash of counters.
+    pub(super) fn counts(&mut self) -> Result<Vec<(Vec<u8>, Bytes)>> {
+        let fields = self.fields()?.into_iter();
+        fields.map(|(name, text)| Ok((name, count(&text)?))).collect()
+    }
+
+    /// The next answer: members.
+    pub(super) fn members(&mut self) -> Result<Vec<Vec<u8>>> {
+        let Value::Array(parts) = self.next()? else { return Err(unexpected()) };
+        let member = |part| match part {
+            Value::BulkString(bytes) => Ok(bytes),
+            _ => Err(unexpected()),
+        };
+        parts.into_iter().map(member).collect()
+    }
+}
+
+impl RedisStore {
+    /// Asks everything in one message, and at one instant if it is more than one question.
+    pub(super) async fn answers(&self, mut questions: Questions) -> Result<Answers> {
+        let asked = match questions.len() {
+            0 => Ok(Vec::new()),
+            1 => match questions.pipeline.cmd_iter().next() {
+                Some(only) => self.patiently(Asking::One(only)).await,
+                None => return Err(unexpected()),
+            },
+            _ => {
+                questions.pipeline.atomic().ignore_errors();
+                self.patiently(Asking::All(&questions.pipeline)).await
+            }
+        };
+        let values = match (asked, questions.names.first()) {
+            (Ok(values), _) => values,
+            (Err(error), Some(name)) if error.code() == Some("WRONGTYPE") => {
+                return Err(foreign(name, "another type", "the layout's type"));
+            }
+            (Err(error), _) => return Err(failed(error)),
+        };
+        Ok(Answers { values: values.into_iter(), names: questions.names.into_iter() })
+    }
+
+    /// The rows under these keys, in their order.
+    pub(super) async fn rows(&self, layout: &Layout, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        let mut questions = Questions::default();
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let place = layout.place(key.space())?;
+            let row = place.parts(key.as_ref())?;
+            place.ask(layout, &row, &mut questions)?;
+            found.push((place, row));
+        }
+        let mut answers = self.answers(questions).await?;
+        found.iter().map(|(place, row)| place.answer(layout, row, &mut answers)).collect()
+    }
+}
+
+impl Place {
+    /// Asks for a row of which nothing is known yet.
+    pub(super) fn ask(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        questions: &mut Questions,
+    ) -> Result<()> {
+        if let (What::Member | What::Entry(_), Some(list)) = (&self.what, &self.list) {
+            let name = self.list_name(layout, row)?;
+            let member = list.member(layout.naming.separator(), row)?;
+            let is_set = list.kind == ListKind::Set;
+            questions.ask(if is_set { "SISMEMBER" } else { "ZSCORE" }, &name, &[&member]);
+        }
+        self.ask_more(layout, row, questions)
+    }
+
+    /// Asks for what a list does not say about a row.
+    pub(super) fn ask_more(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        questions: &mut Questions,
+    ) -> Result<()> {
+        let separator = layout.naming.separator();
+        let own = || self.own.name(&layout.naming, &row.values, None);
+        match &self.what {
+            What::Record { .. } | What::Entry(_) => questions.ask("HGETALL", &own()?, &[]),
+            What::Claim(owner) if owner.kept.is_some() => questions.ask("HGETALL", &own()?, &[]),
+            What::Value | What::Counter | What::Claim(_) => questions.ask("GET", &own()?, &[]),
+            What::Counters => {
+                let field = joined(separator, row.rest(), true)?;
+                questions.ask("HGET", &own()?, &[field.as_bytes()]);
+            }
+            What::Member => {}
+        }
+        if let Some(versions) = &self.versions {
+            let name = versions.name(&layout.naming, &row.values, None)?;
+            let text = self.text.text(separator, &row.values)?;
+            questions.ask("HGET", &name, &[text.as_bytes()]);
+        }
+        match &self.ends {
+            Ends::Never | Ends::Field(_) => {}
+            Ends::Native(_) => questions.ask("PEXPIRETIME", &own()?, &[]),
+            Ends::Beside(beside) => {
+                let (set, member) = beside.as_ref();
+                let name = set.name(&layout.naming, &row.values, None)?;
+                let member = member.text(separator, &row.values)?;
+                questions.ask("ZSCORE", &name, &[member.as_bytes()]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a list says all there is about its rows.
+    pub(super) fn is_all_in_list(&self) -> bool {
+        let plain = matches!(self.what, What::Member) && self.versions.is_none();
+        plain && matches!(self.ends, Ends::Never)
+    }
+
+    /// The name of the list a row is in.
+    pub(super) fn list_name(&self, layout: &Layout, row: &Parts<'_>) -> Result<Vec<u8>> {
+        let Some(list) = &self.list else { return Err(unexpected()) };
+        let slice = match (&list.slices, row.rest().first()) {
+            (Some(rule), Some(by)) => Some(rule.text(by)),
+            _ => None,
+        };
+        list.template.name(&layout.naming, &row.values, slice.as_deref())
+    }
+
+    /// The row that was asked for, if it is there.
+    pub(super) fn answer(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        answers: &mut Answers,
+    ) -> Result<Option<Row>> {
+        let is_there = match (&self.what, &self.list) {
+            (What::Member | What::Entry(_), Some(_)) => match answers.next()? {
+                Value::Nil | Value::Int(0) => false,
+                Value::Int(_) | Value::BulkString(_) | Value::Double(_) => true,
+                _ => return Err(unexpected()),
+            },
+            _ => true,
+        };
+        self.read(layout, row, answers, is_there)
+    }
+
+    /// The row of a list, or any other, by what was asked besides.
+    pub(super) fn answer_more(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        answers: &mut Answers,
+    ) -> Result<Option<Row>> {
+        self.read(layout, row, answers, true)
+    }
+
+    /// Takes the answers about a row; `is_there` is whether a list names it.
+    fn read(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        answers: &mut Answers,
+        is_there: bool,
+    ) -> Result<Option<Row>> {
+        let mut of_row = None;
+        let mut ends = None;
+        let content = match &self.what {
+            What::Record { fields, .. } => {
+                let found = answers.fields()?;
+                for (name, value) in &found {
+                    match name.as_slice() {
+                        name if name == VERSION.as_bytes() => of_row = Some(version(value)?),
+                        name if name == EXPIRY.as_bytes() => ends = Some(instant(value)?),
+                        _ => {}
+                    }
+                }
+                let named = |error: Error| self.named(layout, row, error);
+                match found.is_empty() {
+                    true => None,
+                    false => Some(fields.read(&found).map_err(named)?),
+                }
+            }
+            What::Entry(kept) => {
+                let found = answers.fields()?;
+                match (is_there, kept.read(&found)) {
+                    (false, _) => None,
+                    // Redis has dropped what it kept after its row ended.
+                    (true, Err(_)) if found.is_empty() => None,
+                    (true, content) => Some(content?),
+                }
+            }
+            What::Claim(owner) => match &owner.kept {
+                Some(_) => owner.of_fields(layout, &answers.fields()?)?,
+                None => answers.bytes()?.map(|text| owner.of_text(layout, &text)).transpose()?,
+            },
+            What::Value => answers.bytes()?.map(Bytes::from),
+            What::Counter | What::Counters => {
+                let found = answers.bytes()?.map(|text| count(&text)).transpose();
+                found.map_err(|error| self.named(layout, row, error))?
+            }
+            What::Member => is_there.then(Bytes::new),
+        };
+        if self.versions.is_some() {
+            of_row = answers.bytes()?.map(|text| version(&text)).transpose()?;
+        }
+        match &self.ends {
+            Ends::Never | Ends::Field(_) => {}
+            Ends::Native(grace) => {
+                let drops = Some(answers.number()?).filter(|drops| *drops >= 0);
+                ends = drops.map(|drops| drops.saturating_sub(*grace));
+            }
+            Ends::Beside(_) => ends = answers.bytes()?.map(|score| instant(&score)).transpose()?,
+        }
+        Ok(content.map(|value| Row { value, version: of_row, expires: ends, trail: None }))
+    }
+
+    /// An error about a row, with its key's name.
+    fn named(&self, layout: &Layout, row: &Parts<'_>, error: Error) -> Error {
+        match self.own.name(&layout.naming, &row.values, None) {
+            Ok(name) => error.with("key", name.escape_ascii()),
+            Err(_) => error,
+        }
+    }
+}
+
+impl Owner {
+    /// A claim by the text of the owner's key.
+    fn of_text(&self, layout: &Layout, text: &[u8]) -> Result<Bytes> {
+        let wrong = || damaged("a claim").with("owner", text.escape_ascii());
+        let text = std::str::from_utf8(text).map_err(|_| wrong())?;
+        let taken = self.text.take_text(layout.naming.separator(), text).ok_or_else(wrong)?;
+        self.content(&taken.values, Bytes::new())
+    }
+
+    /// A claim by the fields of its Hash; nothing if it has none.
+    fn of_fields(&self, layout: &Layout, found: &[(Vec<u8>, Vec<u8>)]) -> Result<Option<Bytes>> {
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let mut values = Vec::with_capacity(self.names.len());
+        for (name, segment) in self.names.iter().zip(&self.shape.segments) {
+            let text = found.iter().find(|(known, _)| known == name.as_bytes());
+            let text = text.and_then(|(_, text)| std::str::from_utf8(text).ok());
+            let text = text.ok_or_else(|| damaged("a claim").with("field", name))?;
+            values.extend(split(layout.naming.separator(), &[segment.kind], text, true)?);
+        }
+        let kept = match &self.kept {
+            Some(fields) => fields.read(found)?,
+            None => Bytes::new(),
+        };
+        self.content(&values, kept).map(Some)
+    }
+
+    /// What crosses the waist: the owner's key, if the claim names it, and what is kept.
+    fn content(&self, values: &[key::Value<'_>], kept: Bytes) -> Result<Bytes> {
+        if !self.unique {
+            return Ok(kept);
+        }
+        let mut owner = Vec::with_capacity(64);
+        let mut writer = KeyWriter::new(&mut owner, self.shape.space);
+        for (segment, value) in self.shape.segments.iter().zip(values) {
+            writer.value(*segment, value)?;
+        }
+        let length = u16::try_from(owner.len()).map_err(|_| damaged("a claim"))?;
+        let content = [length.to_be_bytes().as_slice(), &owner, &kept].concat();
+        Ok(Bytes::from(content))
+    }
+}
+
+/// An instant in milliseconds; scores are written as floats.
+pub(super) fn instant(text: &[u8]) -> Result<Milliseconds> {
+    let wrong = || damaged("an instant").with("instant", text.escape_ascii());
+    let text = std::str::from_utf8(text).map_err(|_| wrong())?;
+    if let Ok(whole) = text.parse() {
+        return Ok(whole);
+    }
+    let float: f64 = text.parse().map_err(|_| wrong())?;
+    Ok(float as Milliseconds)
+}
+
+/// A number as rows hold it.
+fn count(text: &[u8]) -> Result<Bytes> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
+    let number = number.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Mismatch,
+            "something that is no whole number lies where a counter should be",
+        )
+        .with("found", text.escape_ascii().take(64).map(char::from).collect::<String>())
+    })?;
+    Ok(Bytes::copy_from_slice(&number.to_be_bytes()))
+}

@@ -1,0 +1,389 @@
+//! Scans: a stretch of one group, in the order of its keys.
+//!
+//! ```text
+//! list ─▶ members ─▶ keys ─▶ list again and rows, at one instant ─▶ the same members? ─▶ page
+//!                      ▲                                               │ no
+//!                      └───────────────────────────────────────────────┘
+//! ```
+//!
+//! The list is read twice so that a page is what the group held at one instant: a row that was
+//! moved meanwhile would otherwise be missing under both its keys. Lists that say all about their
+//! rows are read once.
+
+use super::RedisStore;
+use super::error::unexpected;
+use super::layout::{Layout, Place, What};
+use super::member::{Group, List, ListKind, SliceRule};
+use super::read::{Answers, Questions};
+use bytes::Bytes;
+use data::store::limits::PAGE_BYTES_MAX;
+use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
+use data::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+
+/// How often a list may change while its rows are read.
+const CHANGES_MAX: usize = 64;
+/// Slices that are looked into at once.
+const SLICES_AT_ONCE: usize = 8;
+
+/// A page that is being filled.
+struct Filling<'s> {
+    scan: &'s Scan,
+    rows: Vec<Keyed>,
+    bytes: usize,
+    /// The last key that was met, whether or not its row is there.
+    last: Option<Key>,
+}
+
+impl Filling<'_> {
+    /// Adds a row; says why the page ends, if it does.
+    fn push(&mut self, key: Key, row: Row) -> Option<End> {
+        if !self.scan.range.contains(key.as_ref()) {
+            return None;
+        }
+        self.bytes += key.bytes().len() + row.weight();
+        self.rows.push(Keyed { key, row });
+        if self.rows.len() >= self.scan.rows {
+            return Some(End::Rows);
+        }
+        (self.bytes >= PAGE_BYTES_MAX).then_some(End::Bytes)
+    }
+
+    fn lacks(&self) -> usize {
+        self.scan.rows.saturating_sub(self.rows.len())
+    }
+
+    fn ended(self, end: End) -> Page {
+        Page { rows: self.rows, end }
+    }
+}
+
+/// What is scanned.
+struct Scanned<'a> {
+    layout: &'a Layout,
+    place: &'a Place,
+    list: &'a List,
+    group: Group<'a>,
+    reverse: bool,
+}
+
+impl RedisStore {
+    /// A stretch of one range.
+    pub(super) async fn page(&self, layout: &Layout, scan: &Scan) -> Result<Page> {
+        let mut page = Filling { scan, rows: Vec::new(), bytes: 0, last: None };
+        if scan.range.is_empty() {
+            return Ok(page.ended(End::Range));
+        }
+        let place = layout.place(Key::new(scan.range.start.clone()).space())?;
+        let shape = &place.shape;
+        let Some(group) = Group::of(&scan.range, &shape.segments, shape.group) else {
+            return self.wide(layout, place, page).await;
+        };
+        let Some(list) = &place.list else {
+            // A group of one row needs no list; rows that no pattern lists have none.
+            if shape.group < shape.segments.len() {
+                return self.wide(layout, place, page).await;
+            }
+            let key = Key::new(Bytes::copy_from_slice(group.front));
+            let found = self.rows(layout, std::slice::from_ref(&key)).await?;
+            let end = found.into_iter().flatten().find_map(|row| page.push(key.clone(), row));
+            return Ok(page.ended(end.unwrap_or(End::Range)));
+        };
+        let of = Scanned { layout, place, list, group, reverse: scan.reverse };
+        match (list.kind, &list.slices) {
+            (ListKind::Set | ListKind::Hash, _) => self.whole(&of, page).await,
+            (ListKind::SortedSet, Some(rule)) => self.slices(&of, rule, page).await,
+            (ListKind::SortedSet, None) => loop {
+                if let Some(end) = self.stretch(&of, &mut page).await? {
+                    return Ok(page.ended(end));
+                }
+            },
+        }
+    }
+
+    /// Some members of a sorted set and their rows; says why the page ends, if it does.
+    async fn stretch(&self, of: &Scanned<'_>, page: &mut Filling<'_>) -> Result<Option<End>> {
+        let range = rest_of(page);
+        let most = page.lacks().min(of.place.rows_at_once());
+        let name = of.list.template.name(&of.layout.naming, &of.group.values, None)?;
+        let listing = Listing { names: vec![name], most, range: &range, directory: None };
+        let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
+        let is_last = found.keys < most;
+        Ok(fill(page, found.rows).or(is_last.then_some(End::Range)))
+    }
+
+    /// A group that is cut in slices: which there are, what is in them, the rows.
+    async fn slices(
+        &self,
+        of: &Scanned<'_>,
+        rule: &SliceRule,
+        mut page: Filling<'_>,
+    ) -> Result<Page> {
+        let directory = rule.directory.name(&of.layout.naming, &of.group.values, None)?;
+        let mut passed: Option<Vec<u8>> = None;
+        for _ in 0.. {
+            let range = rest_of(&page);
+            let shape = (&range, of.group.front.len());
+            let bounds = of.list.slice_bounds(rule, shape, of.place.rest());
+            let reverse = of.reverse != rule.descending;
+            let asked = Directory { name: &directory, bounds, reverse, passed: passed.clone() };
+            let mut questions = Questions::default();
+            asked.ask(&mut questions);
+            let named = self.answers(questions).await?.members()?;
+            let mut names = Vec::with_capacity(named.len());
+            for slice in &named {
+                let slice = std::str::from_utf8(slice).map_err(|_| unexpected())?;
+                let values = &of.group.values;
+                names.push(of.list.template.name(&of.layout.naming, values, Some(slice))?);
+            }
+            if names.is_empty() {
+                return Ok(page.ended(End::Range));
+            }
+            let most = page.lacks().min(of.place.rows_at_once());
+            let directory = Some((&asked, named.as_slice()));
+            let listing = Listing { names, most, range: &range, directory };
+            // Without an answer the slices are others by now.
+            let Some(found) = self.found(of, &listing).await? else { continue };
+            let is_last = found.keys < most;
+            if let Some(end) = fill(&mut page, found.rows) {
+                return Ok(page.ended(end));
+            }
+            match (is_last, named.len() < SLICES_AT_ONCE) {
+                (true, true) => return Ok(page.ended(End::Range)),
+                (true, false) => passed = named.last().cloned(),
+                (false, _) => {}
+            }
+        }
+        Err(unexpected())
+    }
+
+    /// The rows of a listing, as the group was at one instant. Nothing if its slices are others.
+    async fn found(&self, of: &Scanned<'_>, listing: &Listing<'_>) -> Result<Option<Rows>> {
+        let mut questions = Questions::default();
+        listing.ask(of, &mut questions)?;
+        let Some(mut keys) = listing.read(of, &mut self.answers(questions).await?)? else {
+            return Ok(None);
+        };
+        if of.place.is_all_in_list() {
+            let rows = keys.into_iter().map(|key| (key, Some(bare())));
+            let rows: Vec<_> = rows.collect();
+            return Ok(Some(Rows { keys: rows.len(), rows }));
+        }
+        for _ in 0..CHANGES_MAX {
+            if keys.is_empty() {
+                return Ok(Some(Rows { keys: 0, rows: Vec::new() }));
+            }
+            let mut questions = Questions::default();
+            listing.ask(of, &mut questions)?;
+            let parts = keys.iter().map(|key| of.place.parts(key)).collect::<Result<Vec<_>>>()?;
+            for row in &parts {
+                of.place.ask_more(of.layout, row, &mut questions)?;
+            }
+            let mut answers = self.answers(questions).await?;
+            let Some(again) = listing.read(of, &mut answers)? else { return Ok(None) };
+            let mut rows = Vec::with_capacity(parts.len());
+            for row in &parts {
+                rows.push(of.place.answer_more(of.layout, row, &mut answers)?);
+            }
+            drop(parts);
+            of.place.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
+            if again == keys {
+                let rows: Vec<_> = keys.into_iter().zip(rows).collect();
+                return Ok(Some(Rows { keys: rows.len(), rows }));
+            }
+            let mut known: HashMap<Vec<u8>, Option<Row>> = keys.into_iter().zip(rows).collect();
+            if again.iter().all(|key| known.contains_key(key)) {
+                let count = again.len();
+                let rows = again.into_iter().map(|key| {
+                    let row = known.remove(&key).flatten();
+                    (key, row)
+                });
+                return Ok(Some(Rows { keys: count, rows: rows.collect() }));
+            }
+            keys = again;
+        }
+        Err(Error::new(ErrorKind::Busy, "a group changes faster than it can be read"))
+    }
+
+    /// A range over several groups, or rows without a list: the whole database is looked through
+    /// for each page. No pattern needs it.
+    async fn wide(&self, layout: &Layout, place: &Place, mut page: Filling<'_>) -> Result<Page> {
+        loop {
+            let range = rest_of(&page);
+            let most = page.lacks().min(place.rows_at_once());
+            let keys = self.first_keys((layout, place), &range, page.scan.reverse, most).await?;
+            let is_last = keys.len() < most;
+            let rows = self.rows(layout, &keys).await?;
+            let rows = keys.into_iter().map(|key| key.bytes().to_vec()).zip(rows).collect();
+            if let Some(end) = fill(&mut page, rows).or(is_last.then_some(End::Range)) {
+                return Ok(page.ended(end));
+            }
+        }
+    }
+
+    /// A Set, or a Hash of counters: read whole, sorted and cut.
+    async fn whole(&self, of: &Scanned<'_>, mut page: Filling<'_>) -> Result<Page> {
+        let name = of.list.template.name(&of.layout.naming, &of.group.values, None)?;
+        if matches!(of.place.what, What::Counters) {
+            let mut questions = Questions::default();
+            questions.ask("HGETALL", &name, &[]);
+            let mut answers = self.answers(questions).await?;
+            let mut rows = Vec::new();
+            for (field, value) in answers.counts()? {
+                rows.push((of.key(&field)?, Some(Row { value, ..bare() })));
+            }
+            rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+            if of.reverse {
+                rows.reverse();
+            }
+            let end = fill(&mut page, rows);
+            return Ok(page.ended(end.unwrap_or(End::Range)));
+        }
+        loop {
+            let range = rest_of(&page);
+            let most = page.lacks().min(of.place.rows_at_once());
+            let names = vec![name.clone()];
+            let listing = Listing { names, most, range: &range, directory: None };
+            let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
+            let is_last = found.keys < most;
+            if let Some(end) = fill(&mut page, found.rows).or(is_last.then_some(End::Range)) {
+                return Ok(page.ended(end));
+            }
+        }
+    }
+}
+
+/// What is still to be read.
+fn rest_of(page: &Filling<'_>) -> Range {
+    match &page.last {
+        Some(last) => page.scan.range.after(last, page.scan.reverse),
+        None => page.scan.range.clone(),
+    }
+}
+
+/// Adds rows to a page; says why it ends, if it does.
+fn fill(page: &mut Filling<'_>, rows: Vec<(Vec<u8>, Option<Row>)>) -> Option<End> {
+    for (key, row) in rows {
+        let key = Key::from(key);
+        page.last = Some(key.clone());
+        if let Some(end) = row.and_then(|row| page.push(key, row)) {
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// A row that is nothing but its key.
+fn bare() -> Row {
+    Row { value: Bytes::new(), version: None, expires: None, trail: None }
+}
+
+/// Keys with their rows; a row may be gone while its member is still there.
+struct Rows {
+    /// How many members there were.
+    keys: usize,
+    rows: Vec<(Vec<u8>, Option<Row>)>,
+}
+
+/// A question for the members of a range: of one list, or of several slices.
+struct Listing<'l> {
+    names: Vec<Vec<u8>>,
+    most: usize,
+    range: &'l Range,
+    /// Where the slices are named, and which they were.
+    directory: Option<(&'l Directory<'l>, &'l [Vec<u8>])>,
+}
+
+impl Listing<'_> {
+    fn ask(&self, of: &Scanned<'_>, questions: &mut Questions) -> Result<()> {
+        if let Some((directory, _)) = self.directory {
+            directory.ask(questions);
+        }
+        let separator = of.layout.naming.separator();
+        let shape = (self.range, of.group.front.len());
+        for name in &self.names {
+            if of.list.kind == ListKind::Set {
+                questions.ask("SMEMBERS", name, &[]);
+                continue;
+            }
+            let (least, most) = of.list.bounds(separator, shape, of.place.rest())?;
+            let reverse = of.reverse != of.list.is_reversed();
+            ranged(questions, name, (least, most), reverse, self.most);
+        }
+        Ok(())
+    }
+
+    /// The keys, in the order of the scan; nothing if the slices are others by now.
+    fn read(&self, of: &Scanned<'_>, answers: &mut Answers) -> Result<Option<Vec<Vec<u8>>>> {
+        if let Some((_, named)) = self.directory
+            && answers.members()? != named
+        {
+            return Ok(None);
+        }
+        let mut keys = Vec::new();
+        for _ in &self.names {
+            for member in answers.members()? {
+                keys.push(of.key(&member)?);
+            }
+        }
+        if of.list.kind == ListKind::Set {
+            keys.retain(|key| self.range.contains(key));
+            keys.sort();
+            if of.reverse {
+                keys.reverse();
+            }
+        }
+        keys.truncate(self.most);
+        Ok(Some(keys))
+    }
+}
+
+impl Scanned<'_> {
+    fn key(&self, member: &[u8]) -> Result<Vec<u8>> {
+        let separator = self.layout.naming.separator();
+        self.list.key(separator, (self.group.front, self.place.rest()), member)
+    }
+}
+
+/// A question for the slices of a group.
+struct Directory<'d> {
+    name: &'d [u8],
+    bounds: (Vec<u8>, Vec<u8>),
+    reverse: bool,
+    /// The last slice that was looked into.
+    passed: Option<Vec<u8>>,
+}
+
+impl Directory<'_> {
+    fn ask(&self, questions: &mut Questions) {
+        let (mut least, mut most) = self.bounds.clone();
+        if let Some(passed) = &self.passed {
+            let edge = [b"(", passed.as_slice()].concat();
+            if self.reverse {
+                most = edge;
+            } else {
+                least = edge;
+            }
+        }
+        ranged(questions, self.name, (least, most), self.reverse, SLICES_AT_ONCE);
+    }
+}
+
+/// Asks for members between two bounds, from either end.
+pub(super) fn ranged(
+    questions: &mut Questions,
+    name: &[u8],
+    (least, most): (Vec<u8>, Vec<u8>),
+    reverse: bool,
+    rows: usize,
+) {
+    let rows = rows.to_string();
+    let limit: [&[u8]; 3] = [b"LIMIT", b"0", rows.as_bytes()];
+    let [word, zero, rows] = limit;
+    match reverse {
+        false => questions.ask("ZRANGE", name, &[&least, &most, b"BYLEX", word, zero, rows]),
+        true => {
+            questions.ask("ZRANGE", name, &[&most, &least, b"BYLEX", b"REV", word, zero, rows]);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Scripts: a text that the server keeps under its hash, sent by hash and whole if it was forgotten.
+//!
+//! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
+//! message is needed, and nothing has been done by the first.
+
+use super::connection::Connection;
+use super::error::{Fault, fault};
+use redis::{Cmd, RedisResult, Value};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A script.
+#[derive(Debug)]
+pub(super) struct Script {
+    text: String,
+    hash: String,
+}
+
+impl Script {
+    /// A script of this text.
+    pub(super) fn new(text: &str) -> Script {
+        let hash = redis::Script::new(text).get_hash().to_string();
+        Script { text: text.to_string(), hash }
+    }
+
+    /// Runs the script with these keys and arguments, once.
+    pub(super) async fn run(
+        &self,
+        connection: &Connection,
+        call: &Arguments,
+        within: Duration,
+    ) -> RedisResult<Value> {
+        let by_hash = call.command("EVALSHA", &self.hash);
+        match connection.ask(&by_hash, within).await {
+            Err(error) if fault(&error) == Fault::NoScript => {
+                connection.ask(&call.command("EVAL", &self.text), within).await
+            }
+            answer => answer,
+        }
+    }
+}
+
+/// Keys so few that comparing them all is cheaper than a table of them.
+const FEW_KEYS: usize = 16;
+
+/// The keys and arguments of a script.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    keys: Vec<(Vec<u8>, u8)>,
+    /// Where each key is, once there are many.
+    places: HashMap<Vec<u8>, usize>,
+    values: Vec<Vec<u8>>,
+}
+
+impl Arguments {
+    /// The number of a key, from 1; `letter` is the type it must have.
+    pub(super) fn key(&mut self, name: Vec<u8>, letter: u8) -> usize {
+        let known = match self.keys.len() <= FEW_KEYS {
+            true => self.keys.iter().position(|(known, _)| *known == name),
+            false => self.places.get(&name).copied(),
+        };
+        if let Some(known) = known {
+            return known + 1;
+        }
+        if self.keys.len() == FEW_KEYS {
+            let known = self.keys.iter().enumerate();
+            self.places = known.map(|(place, (name, _))| (name.clone(), place)).collect();
+        }
+        if self.keys.len() >= FEW_KEYS {
+            self.places.insert(name.clone(), self.keys.len());
+        }
+        self.keys.push((name, letter));
+        self.keys.len()
+    }
+
+    /// Adds an argument.
+    pub(super) fn push(&mut self, value: impl Into<Vec<u8>>) {
+        self.values.push(value.into());
+    }
+
+    /// Adds a number.
+    pub(super) fn number(&mut self, number: impl std::fmt::Display) {
+        self.values.push(number.to_string().into_bytes());
+    }
+
+    /// The name of a key.
+    pub(super) fn name(&self, number: usize) -> &[u8] {
+        self.keys.get(number.wrapping_sub(1)).map_or(&[], |(name, _)| name)
+    }
+
+    /// The letters of all keys.
+    pub(super) fn letters(&self) -> Vec<u8> {
+        self.keys.iter().map(|(_, letter)| *letter).collect()
+    }
+
+    /// Moves what was added to another list behind what is here.
+    pub(super) fn append(&mut self, values: &mut Vec<Vec<u8>>) {
+        self.values.append(values);
+    }
+
+    fn command(&self, name: &str, script: &str) -> Cmd {
+        let bytes: usize = self.keys.iter().map(|(name, _)| name.len()).sum::<usize>()
+            + self.values.iter().map(Vec::len).sum::<usize>();
+        let count = self.keys.len() + self.values.len() + 3;
+        let mut command = Cmd::with_capacity(count, bytes + script.len() + 16);
+        command.arg(name).arg(script).arg(self.keys.len());
+        self.keys.iter().for_each(|(name, _)| _ = command.arg(name.as_slice()));
+        self.values.iter().for_each(|value| _ = command.arg(value.as_slice()));
+        command
+    }
+}

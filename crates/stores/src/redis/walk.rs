@@ -1,0 +1,270 @@
+//! Walks: every row of a space, whatever its group, for whoever looks after the store.
+//!
+//! ```text
+//! SCAN, names like the template's ─▶ rows, or containers ─▶ their members ─▶ rows
+//! ```
+//!
+//! Redis keeps no list of groups, so the database itself is walked. It answers every key that is
+//! there all the time at least once, and may answer one twice. Where a walk has come to is kept
+//! here, under the last key it answered; one that nobody remembers begins anew.
+
+use super::RedisStore;
+use super::error::unexpected;
+use super::layout::{Layout, Place, What};
+use super::member::ListKind;
+use super::name::Template;
+use super::read::Questions;
+use super::scan::ranged;
+use data::Result;
+use data::store::limits::PAGE_BYTES_MAX;
+use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
+use keyspace::key::{Value, encode};
+use redis::{Cmd, Value as Answer};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// Walks that are remembered.
+const WALKS_MAX: usize = 64;
+/// Keys that one step of a walk looks at.
+const KEYS_AT_ONCE: usize = 1_000;
+
+/// Walks that were left off.
+#[derive(Debug, Default)]
+pub(super) struct Walks(Mutex<VecDeque<(Vec<u8>, Walking)>>);
+
+/// Where a walk is.
+#[derive(Debug, Default)]
+struct Walking {
+    /// Where the database is read on; nothing once it was read to its end.
+    cursor: Option<Vec<u8>>,
+    /// Names that were read and not yet looked into.
+    names: VecDeque<Vec<u8>>,
+    /// A sorted set that is being read: its name, and what lies behind what was read.
+    within: Option<(Vec<u8>, Vec<u8>)>,
+    /// Keys of rows that were found and not yet read.
+    keys: VecDeque<Key>,
+}
+
+impl Walks {
+    fn take(&self, last: &[u8]) -> Option<Walking> {
+        let mut walks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = walks.iter().position(|(key, _)| key == last)?;
+        walks.remove(place).map(|(_, walking)| walking)
+    }
+
+    fn keep(&self, last: Vec<u8>, walking: Walking) {
+        let mut walks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        walks.push_back((last, walking));
+        if walks.len() > WALKS_MAX {
+            walks.pop_front();
+        }
+    }
+}
+
+impl RedisStore {
+    /// The next rows of a space, in the server's order.
+    pub(super) async fn walk_on(&self, layout: &Layout, scan: &Scan) -> Result<Page> {
+        let space = Key::new(scan.range.start.clone()).space();
+        let place = layout.place(space)?;
+        // Behind a key there is one byte more; a walk that begins has no key yet.
+        let last = scan.range.start.split_last().map(|(_, key)| key).unwrap_or_default();
+        let begun = || Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
+        let mut walking = self.walks.take(last).unwrap_or_else(begun);
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut end = End::Rows;
+        while rows.len() < scan.rows {
+            if bytes >= PAGE_BYTES_MAX {
+                end = End::Bytes;
+                break;
+            }
+            if walking.keys.is_empty() && !self.find_keys(layout, place, &mut walking).await? {
+                end = End::Range;
+                break;
+            }
+            let most = (scan.rows - rows.len()).min(place.rows_at_once());
+            let keys: Vec<Key> = walking.keys.drain(..most.min(walking.keys.len())).collect();
+            let found = self.rows(layout, &keys).await?;
+            place.weigh(found.len(), found.iter().flatten().map(Row::weight).sum());
+            for (key, row) in keys.into_iter().zip(found) {
+                let Some(row) = row else { continue };
+                bytes += key.bytes().len() + row.weight();
+                rows.push(Keyed { key, row });
+            }
+        }
+        // One that has come to its end is remembered too: whoever asks on is answered nothing.
+        if let Some(last) = rows.last() {
+            self.walks.keep(last.key.bytes().to_vec(), walking);
+        }
+        Ok(Page { rows, end })
+    }
+
+    /// The first keys of a range, or the last, among all there are; in their order.
+    pub(super) async fn first_keys(
+        &self,
+        (layout, place): (&Layout, &Place),
+        range: &Range,
+        reverse: bool,
+        most: usize,
+    ) -> Result<Vec<Key>> {
+        let mut walking = Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
+        let mut first: BTreeSet<Key> = BTreeSet::new();
+        while self.find_keys(layout, place, &mut walking).await? {
+            for key in walking.keys.drain(..).filter(|key| range.contains(key.as_ref())) {
+                first.insert(key);
+                if first.len() > most {
+                    if reverse {
+                        first.pop_first()
+                    } else {
+                        first.pop_last()
+                    };
+                }
+            }
+        }
+        Ok(if reverse { first.into_iter().rev().collect() } else { first.into_iter().collect() })
+    }
+
+    /// Finds more keys; false if there are none left.
+    async fn find_keys(
+        &self,
+        layout: &Layout,
+        place: &Place,
+        walking: &mut Walking,
+    ) -> Result<bool> {
+        while walking.keys.is_empty() {
+            if let Some((name, from)) = walking.within.take() {
+                self.read_on(layout, place, (name, from), walking).await?;
+            } else if let Some(name) = walking.names.pop_front() {
+                self.look_into(layout, place, name, walking).await?;
+            } else if let Some(cursor) = walking.cursor.take() {
+                let (template, of) = walked(place)?;
+                let glob = template.glob(&layout.naming);
+                let (cursor, names) = self.scan_names(&cursor, &glob, of).await?;
+                walking.cursor = cursor;
+                walking.names.extend(names);
+            } else {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// One step through the database: where to go on, and the names that were met.
+    pub(super) async fn scan_names(
+        &self,
+        cursor: &[u8],
+        glob: &[u8],
+        of: &str,
+    ) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
+        let mut command = Cmd::new();
+        command.arg("SCAN").arg(cursor).arg("MATCH").arg(glob);
+        command.arg("COUNT").arg(KEYS_AT_ONCE).arg("TYPE").arg(of);
+        let Answer::Array(parts) = self.question(&command).await? else { return Err(unexpected()) };
+        let mut parts = parts.into_iter();
+        let (Some(Answer::BulkString(next)), Some(Answer::Array(names))) =
+            (parts.next(), parts.next())
+        else {
+            return Err(unexpected());
+        };
+        let name = |name| match name {
+            Answer::BulkString(name) => Ok(name),
+            _ => Err(unexpected()),
+        };
+        let names = names.into_iter().map(name).collect::<Result<Vec<_>>>()?;
+        Ok(((next != b"0").then_some(next), names))
+    }
+
+    /// The keys of a name: its own, or those of its members.
+    async fn look_into(
+        &self,
+        layout: &Layout,
+        place: &Place,
+        name: Vec<u8>,
+        walking: &mut Walking,
+    ) -> Result<()> {
+        let (template, of) = walked(place)?;
+        let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
+        let is_container = matches!(place.what, What::Member | What::Entry(_) | What::Counters);
+        if !is_container {
+            let key = encode(place.shape.space, &place.shape.segments, &taken.values)?;
+            walking.keys.push_back(Key::from(key));
+            return Ok(());
+        }
+        if of == "zset" {
+            walking.within = Some((name, b"-".to_vec()));
+            return Ok(());
+        }
+        let mut questions = Questions::default();
+        questions.ask(if of == "set" { "SMEMBERS" } else { "HKEYS" }, &name, &[]);
+        let members = self.answers(questions).await?.members()?;
+        let front = front(place, &taken.values)?;
+        for member in members {
+            walking.keys.push_back(member_key(layout, place, &front, &member)?);
+        }
+        Ok(())
+    }
+
+    /// The next members of a sorted set.
+    async fn read_on(
+        &self,
+        layout: &Layout,
+        place: &Place,
+        (name, from): (Vec<u8>, Vec<u8>),
+        walking: &mut Walking,
+    ) -> Result<()> {
+        let (template, _) = walked(place)?;
+        let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
+        let mut questions = Questions::default();
+        ranged(&mut questions, &name, (from, b"+".to_vec()), false, KEYS_AT_ONCE);
+        let members = self.answers(questions).await?.members()?;
+        let front = front(place, &taken.values)?;
+        for member in &members {
+            walking.keys.push_back(member_key(layout, place, &front, member)?);
+        }
+        if let (true, Some(last)) = (members.len() >= KEYS_AT_ONCE, members.last()) {
+            walking.within = Some((name, [b"(", last.as_slice()].concat()));
+        }
+        Ok(())
+    }
+}
+
+/// The names that are walked over, and their type.
+fn walked(place: &Place) -> Result<(&Template, &'static str)> {
+    use keyspace::layout::redis::RedisType;
+    let own = match place.own_type {
+        RedisType::Hash => "hash",
+        RedisType::Set => "set",
+        RedisType::SortedSet => "zset",
+        RedisType::String => "string",
+    };
+    match (&place.what, &place.list) {
+        (What::Member | What::Entry(_), Some(list)) => {
+            Ok((&list.template, if list.kind == ListKind::Set { "set" } else { "zset" }))
+        }
+        (What::Member | What::Entry(_), None) => Err(unexpected()),
+        _ => Ok((&place.own, own)),
+    }
+}
+
+/// The front of the keys of a group.
+fn front(place: &Place, values: &[Value<'_>]) -> Result<Vec<u8>> {
+    let group = place.shape.group;
+    let segments = place.shape.segments.get(..group).unwrap_or_default();
+    let values = values.get(..group).unwrap_or_default();
+    Ok(encode(place.shape.space, segments, values)?)
+}
+
+fn member_key(layout: &Layout, place: &Place, front: &[u8], member: &[u8]) -> Result<Key> {
+    let separator = layout.naming.separator();
+    let key = match (&place.what, &place.list) {
+        (What::Counters, _) => {
+            let kinds: Vec<_> = place.rest().iter().map(|segment| segment.kind).collect();
+            let text = std::str::from_utf8(member).map_err(|_| unexpected())?;
+            let values = super::name::split(separator, &kinds, text, true)?;
+            let rest = encode(0, place.rest(), &values)?;
+            [front, rest.get(2..).unwrap_or_default()].concat()
+        }
+        (_, Some(list)) => list.key(separator, (front, place.rest()), member)?,
+        (_, None) => return Err(unexpected()),
+    };
+    Ok(Key::from(key))
+}

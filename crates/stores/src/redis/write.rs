@@ -1,0 +1,286 @@
+//! What a row's writes are in Redis: its key, its place in a list, its version, its end.
+//!
+//! ```text
+//! put user:u1    hash user:u1 …  │ member user:…  │ due ~x:…      one write of the script each
+//! ```
+//!
+//! After the script's checks none of these can fail, so nothing here may be able to.
+
+use super::call::{Call, HASH, SORTED_SET};
+use super::layout::{Ends, Layout, Owner, Place, What};
+use super::member::{List, ListKind, Parts};
+use super::name::joined;
+use bytes::Bytes;
+use data::clock::Milliseconds;
+use data::entries::split_claim;
+use data::store::Key;
+use data::{Error, ErrorKind, Result};
+use keyspace::key::Value;
+use keyspace::layout::redis::{EXPIRY, GRACE_MILLISECONDS, ROW, VERSION};
+
+impl Call {
+    /// Writes a row, and what lies beside it.
+    pub(super) fn put(
+        &mut self,
+        layout: &Layout,
+        key: &Key,
+        value: &Bytes,
+        (expires, version): (Option<Milliseconds>, Option<&str>),
+    ) -> Result<()> {
+        let place = layout.place(key.space())?;
+        let row = place.parts(key.as_ref())?;
+        if expires.is_some() && matches!(place.ends, Ends::Never) {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "a row has an end in a collection without",
+            ));
+        }
+        let drops = match (&place.ends, expires) {
+            (Ends::Field(grace) | Ends::Native(grace), Some(ends)) => {
+                // Redis takes no instant before 1970; both are long past.
+                Some(ends.saturating_add(*grace).max(1))
+            }
+            _ => None,
+        };
+        match &place.what {
+            What::Record { fields, has_mark } => {
+                let mut fields = fields.write(value)?;
+                let mut extra = |name: &str, value: &str| {
+                    fields.push((name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+                };
+                if let Some(version) = version {
+                    extra(VERSION, version);
+                }
+                if *has_mark {
+                    extra(ROW, "1");
+                }
+                if let (Ends::Field(_), Some(ends)) = (&place.ends, expires) {
+                    extra(EXPIRY, &ends.to_string());
+                }
+                self.hash(layout, place, &row, fields, drops)?;
+            }
+            What::Value => self.string(layout, place, &row, value.to_vec(), drops)?,
+            What::Counter => self.string(layout, place, &row, count_text(value)?, drops)?,
+            What::Counters => {
+                let own = self.own(layout, place, &row)?;
+                self.write("field", own);
+                self.writes.push(joined(layout.naming.separator(), row.rest(), true)?);
+                self.writes.push(count_text(value)?);
+            }
+            What::Member => {}
+            What::Entry(kept) => {
+                let fields = kept.write(value)?;
+                let drops = expires.map(|ends| ends.saturating_add_unsigned(GRACE_MILLISECONDS));
+                match fields.is_empty() {
+                    true => self.remove(layout, place, &row)?,
+                    false => self.hash(layout, place, &row, fields, drops.map(|at| at.max(1)))?,
+                }
+            }
+            What::Claim(owner) => self.claim(layout, place, (&row, owner), value, drops)?,
+        }
+        self.beside(layout, place, &row, (expires, version))
+    }
+
+    /// Writes what lies beside a row: its place in the list, its version, its end.
+    fn beside(
+        &mut self,
+        layout: &Layout,
+        place: &Place,
+        row: &Parts<'_>,
+        (expires, version): (Option<Milliseconds>, Option<&str>),
+    ) -> Result<()> {
+        self.enlist(layout, place, row)?;
+        if place.versions.is_none() && place.expiries.is_none() {
+            return Ok(());
+        }
+        let text = place.text.text(layout.naming.separator(), &row.values)?;
+        if let Some(versions) = &place.versions {
+            let versions = versions.name(&layout.naming, &row.values, None)?;
+            let versions = self.arguments.key(versions, HASH);
+            self.write(if version.is_some() { "field" } else { "no field" }, versions);
+            self.writes.push(text.as_str());
+            if let Some(version) = version {
+                self.writes.push(version);
+            }
+        }
+        if let Some(expiries) = &place.expiries {
+            let expiries = expiries.name(&layout.naming, &row.values, None)?;
+            let expiries = self.arguments.key(expiries, SORTED_SET);
+            self.write(if expires.is_some() { "due" } else { "no member" }, expiries);
+            if let Some(ends) = expires {
+                self.writes.number(ends);
+            }
+            self.writes.push(text);
+        }
+        Ok(())
+    }
+
+    /// Puts a row into the list of its group.
+    pub(super) fn enlist(&mut self, layout: &Layout, place: &Place, row: &Parts<'_>) -> Result<()> {
+        let Some(list) = &place.list else { return Ok(()) };
+        let member = list.member(layout.naming.separator(), row)?;
+        let list_key = match list.kind {
+            ListKind::Hash => return Ok(()),
+            ListKind::Set => {
+                let list_key = self.list_key(layout, list, row)?;
+                self.set(list_key, |set| set.more.push(member));
+                return Ok(());
+            }
+            ListKind::SortedSet => self.list_key(layout, list, row)?,
+        };
+        self.write("member", list_key);
+        self.writes.push(member);
+        if let (Some(rule), Some(by)) = (&list.slices, row.rest().first()) {
+            let directory = rule.directory.name(&layout.naming, &row.values, None)?;
+            let directory = self.arguments.key(directory, SORTED_SET);
+            self.write("member", directory);
+            self.writes.push(rule.text(by));
+        }
+        Ok(())
+    }
+
+    /// Removes a row and all that lies beside it.
+    pub(super) fn delete(&mut self, layout: &Layout, key: &Key) -> Result<()> {
+        let place = layout.place(key.space())?;
+        let row = place.parts(key.as_ref())?;
+        let separator = layout.naming.separator();
+        match &place.what {
+            What::Member => {}
+            What::Counters => {
+                let own = self.own(layout, place, &row)?;
+                self.write("no field", own);
+                self.writes.push(joined(separator, row.rest(), true)?);
+            }
+            _ => self.remove(layout, place, &row)?,
+        }
+        if let Some(list) = &place.list {
+            self.delist(layout, list, &row)?;
+        }
+        for (helper, letter) in [(&place.versions, HASH), (&place.expiries, SORTED_SET)] {
+            let Some(helper) = helper else { continue };
+            let helper = helper.name(&layout.naming, &row.values, None)?;
+            let helper = self.arguments.key(helper, letter);
+            self.write(if letter == HASH { "no field" } else { "no member" }, helper);
+            self.writes.push(place.text.text(separator, &row.values)?);
+        }
+        Ok(())
+    }
+
+    fn delist(&mut self, layout: &Layout, list: &List, row: &Parts<'_>) -> Result<()> {
+        let member = list.member(layout.naming.separator(), row)?;
+        if list.kind == ListKind::Hash {
+            return Ok(());
+        }
+        let list_key = self.list_key(layout, list, row)?;
+        if list.kind == ListKind::Set {
+            self.set(list_key, |set| set.less.push(member));
+            return Ok(());
+        }
+        self.write("no member", list_key);
+        self.writes.push(member);
+        if let (Some(rule), Some(by)) = (&list.slices, row.rest().first()) {
+            let directory = rule.directory.name(&layout.naming, &row.values, None)?;
+            let directory = self.arguments.key(directory, SORTED_SET);
+            self.write("no slice", list_key);
+            self.writes.number(directory);
+            self.writes.push(rule.text(by));
+        }
+        Ok(())
+    }
+
+    /// A claim: whose it is, and what it keeps.
+    fn claim(
+        &mut self,
+        layout: &Layout,
+        place: &Place,
+        (row, owner): (&Parts<'_>, &Owner),
+        value: &Bytes,
+        drops: Option<Milliseconds>,
+    ) -> Result<()> {
+        let separator = layout.naming.separator();
+        let (named, kept) = match owner.unique {
+            true => split_claim(value).map(|(key, kept)| (Some(key), kept))?,
+            false => (None, value.clone()),
+        };
+        let values: Vec<Value<'_>> = match &named {
+            Some(key) => Parts::of(key.as_ref(), &owner.shape.segments, 0)?.values,
+            None => {
+                let at = owner.primary.iter();
+                at.filter_map(|position| row.values.get(*position).cloned()).collect()
+            }
+        };
+        let Some(fields) = &owner.kept else {
+            let text = owner.text.text(separator, &values)?;
+            return self.string(layout, place, row, text.into_bytes(), drops);
+        };
+        let mut all = Vec::with_capacity(values.len() + 4);
+        for (name, value) in owner.names.iter().zip(&values) {
+            let text = joined(separator, std::slice::from_ref(value), true)?;
+            all.push((name.clone().into_bytes(), text.into_bytes()));
+        }
+        all.extend(fields.write(&kept)?);
+        self.hash(layout, place, row, all, drops)
+    }
+
+    fn hash(
+        &mut self,
+        layout: &Layout,
+        place: &Place,
+        row: &Parts<'_>,
+        mut fields: Vec<(Vec<u8>, Vec<u8>)>,
+        drops: Option<Milliseconds>,
+    ) -> Result<()> {
+        // Redis has no empty Hash, and the script may not fail.
+        if fields.is_empty() {
+            fields.push((ROW.as_bytes().to_vec(), b"1".to_vec()));
+        }
+        let own = self.own(layout, place, row)?;
+        self.write("hash", own);
+        self.writes.number(fields.len() * 2);
+        for (name, value) in fields {
+            self.writes.push(name);
+            self.writes.push(value);
+        }
+        if let Some(drops) = drops {
+            self.write("ends", own);
+            self.writes.number(drops);
+        }
+        Ok(())
+    }
+
+    fn string(
+        &mut self,
+        layout: &Layout,
+        place: &Place,
+        row: &Parts<'_>,
+        value: Vec<u8>,
+        drops: Option<Milliseconds>,
+    ) -> Result<()> {
+        let own = self.own(layout, place, row)?;
+        self.write(if drops.is_some() { "ending" } else { "string" }, own);
+        self.writes.push(value);
+        if let Some(drops) = drops {
+            self.writes.number(drops);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, layout: &Layout, place: &Place, row: &Parts<'_>) -> Result<()> {
+        let own = self.own(layout, place, row)?;
+        self.write("no key", own);
+        Ok(())
+    }
+
+    fn write(&mut self, what: &str, key: usize) {
+        self.writes.push(what);
+        self.writes.number(key);
+    }
+}
+
+/// A stored number as Redis counts: in decimal.
+fn count_text(value: &Bytes) -> Result<Vec<u8>> {
+    let bytes: [u8; 8] = value.as_ref().try_into().map_err(|_| {
+        Error::new(ErrorKind::Mismatch, "a counter is put with something else than a number")
+    })?;
+    Ok(i64::from_be_bytes(bytes).to_string().into_bytes())
+}

@@ -1,0 +1,15 @@
+//! The Redis store against real servers: its promises, what a person sees in the server, round
+//! trips, and what happens when servers and connections break.
+
+#![cfg(feature = "redis")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test fails by panicking"
+)]
+
+mod promises;
+mod support;
