@@ -303,7 +303,8 @@ impl Committer {
                 None => None,
                 Some(_) => Some(index.content(entries)?),
             };
-            self.pending.add(vec![FileChange { path: path.into(), before: None, after }]);
+            let change = FileChange { path: path.into(), before: None, after, stamp: None };
+            self.pending.add(vec![change]);
         }
         Ok(())
     }

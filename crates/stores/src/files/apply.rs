@@ -9,11 +9,12 @@
 
 use super::checkpoint::{Job, Touched};
 use super::commit::Committer;
-use super::disk::{Disk, Stamp, parent};
+use super::disk::{Disk, Kind, Stamp, parent};
 use super::error::{self, poisoned};
 use super::journal::{FileChange, Journal};
+use super::quarantine;
 use super::read::is_gone;
-use super::row::{Content, Hash};
+use super::row::{Content, Hash, hash_of};
 use super::rows::Checkpoint;
 use bytes::Bytes;
 use data::Result;
@@ -35,8 +36,8 @@ pub(super) const NEW: &str = "new-";
 /// What is committed and not yet in the files.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// Each file once, as the last group leaves it.
-    files: BTreeMap<Arc<str>, Option<Bytes>>,
+    /// Each file once, as the last group leaves it, and as it was before the first.
+    files: BTreeMap<Arc<str>, FileChange>,
     /// Rows whose content is held in memory until then.
     pub(super) held: HashMap<Key, (Hash, Option<Hash>)>,
     /// Bytes in `files`.
@@ -48,7 +49,10 @@ impl Pending {
     pub(super) fn add(&mut self, files: Vec<FileChange>) {
         for file in files {
             self.bytes += file.after.as_ref().map_or(0, Bytes::len);
-            self.files.insert(file.path, file.after);
+            match self.files.get_mut(&file.path) {
+                Some(earlier) => earlier.after = file.after,
+                None => drop(self.files.insert(file.path.clone(), file)),
+            }
         }
     }
 
@@ -133,8 +137,9 @@ impl Committer {
         let pending = std::mem::take(&mut self.pending);
         let mut stamps: HashMap<Arc<str>, Stamp> = HashMap::new();
         let disk = self.shared.disk.clone();
-        for (path, content) in &pending.files {
-            match content {
+        for (path, change) in &pending.files {
+            self.spare(change)?;
+            match &change.after {
                 Some(content) => {
                     let placed = place(disk.as_ref(), path, content, &mut self.touched);
                     let stamp = placed.map_err(|error| error::file(error, path))?;
@@ -145,9 +150,8 @@ impl Committer {
             }
         }
         let mut memory = self.shared.change()?;
-        for path in pending.files.iter().filter(|(_, after)| after.is_none()).map(|(path, _)| path)
-        {
-            memory.has_left(path);
+        for change in pending.files.values().filter(|change| change.after.is_none()) {
+            memory.has_left(&change.path);
         }
         for (key, hashes) in pending.held {
             let Some(known) = memory.known(&key).filter(|known| known.hashes() == hashes) else {
@@ -163,6 +167,32 @@ impl Committer {
             memory.know(&key, known);
         }
         Ok(())
+    }
+
+    /// Sets a file aside that somebody changed after the commit that now replaces it. The files of
+    /// indexes are nobody's but the store's.
+    fn spare(&mut self, change: &FileChange) -> Result<()> {
+        let path = &change.path;
+        let failed = |error| error::file(error, path);
+        let shared = self.shared.clone();
+        let stamp = match shared.disk.stamp(path) {
+            Ok((Kind::File, stamp)) => stamp,
+            _ => return Ok(()),
+        };
+        if change.stamp == Some(stamp) {
+            return Ok(());
+        }
+        let tree = shared.memory()?.tree.clone();
+        if tree.all_indexes().any(|index| index.is_path(tree.case, path)) {
+            return Ok(());
+        }
+        let (found, _) = shared.disk.read(path).map_err(failed)?;
+        let found = Some(hash_of(&found));
+        if found == change.before || found == change.after.as_deref().map(hash_of) {
+            return Ok(());
+        }
+        let why = "it was changed while a commit was on its way to it";
+        quarantine::set_aside(&shared, path, why, &mut self.touched).map_err(failed)
     }
 
     /// Whether the journal is long enough for a checkpoint.

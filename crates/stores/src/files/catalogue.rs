@@ -50,18 +50,17 @@ impl Committer {
 
     /// Looks at the tree.
     fn load(&mut self, schema: &Arc<Schema>) -> Result<()> {
-        let mut kept = std::mem::take(&mut self.kept);
         if self.is_loaded {
             self.apply()?;
             let memory = self.shared.memory()?;
             let known = memory.slots.keys().filter_map(|key| Some((key, memory.known(key)?)));
-            kept.extend(known.map(|(key, known)| (key.clone(), known.filed())));
+            self.kept = known.map(|(key, known)| (key.clone(), known.filed())).collect();
         }
         let tree = Arc::new(Tree::new(schema.clone(), self.format.case)?);
-        let loaded = load(&self.shared, tree, kept.clone(), self.time);
-        let loaded = loaded.inspect_err(|_| self.kept = kept)?;
+        let loaded = load(&self.shared, tree, &self.kept, self.time)?;
         self.shared.replace(loaded.memory)?;
         self.is_loaded = true;
+        self.kept.clear();
         self.changed_rows.extend(loaded.changed);
         self.touched.files.extend(loaded.touched.files);
         self.touched.directories.extend(loaded.touched.directories);

@@ -171,8 +171,8 @@ impl Draft {
         for (key, drafted) in &self.rows {
             let before = memory.known(key).into_iter().flat_map(|known| known.files());
             for file in before.filter(|_| drafted.is_none()) {
-                let (path, before) = (file.path.clone(), Some(file.hash));
-                files.insert(path.clone(), FileChange { path, before, after: None });
+                let (path, before, stamp) = (file.path.clone(), Some(file.hash), file.stamp);
+                files.insert(path.clone(), FileChange { path, before, after: None, stamp });
             }
         }
         for (key, drafted) in &self.rows {
@@ -184,11 +184,15 @@ impl Draft {
                 if file.stamp.is_some() {
                     continue;
                 }
-                let before = memory.known(key).into_iter().flat_map(|known| known.files());
-                let before = before.filter(|known| known.path == file.path).map(|known| known.hash);
-                let (path, before) = (file.path.clone(), before.last());
-                let after = Some(content.clone());
-                files.insert(path.clone(), FileChange { path, before, after });
+                let mut before = memory.known(key).into_iter().flat_map(|known| known.files());
+                let before = before.find(|known| known.path == file.path);
+                let change = FileChange {
+                    path: file.path.clone(),
+                    before: before.map(|known| known.hash),
+                    after: Some(content.clone()),
+                    stamp: before.and_then(|known| known.stamp),
+                };
+                files.insert(file.path.clone(), change);
             }
         }
         let mut files: Vec<FileChange> = files.into_values().collect();
@@ -220,7 +224,7 @@ impl Draft {
                 true => None,
                 false => Some(index.content(entries.into_iter())?),
             };
-            files.push(FileChange { path: path.into(), before: None, after });
+            files.push(FileChange { path: path.into(), before: None, after, stamp: None });
         }
         Ok(())
     }

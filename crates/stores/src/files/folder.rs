@@ -41,7 +41,7 @@ pub(super) struct Format {
 pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, File)> {
     let failed = |error: io::Error| error::file(error, &path.display().to_string());
     check_free(path)?;
-    let made = !path.exists();
+    let made: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();
     fs::create_dir_all(path).map_err(failed)?;
     let own = path.join(OWN_DIRECTORY);
     // A link could lead anywhere.
@@ -59,8 +59,9 @@ pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, File)>
                        `?network=allow`";
         return Err(Error::new(ErrorKind::Unsupported, message).with("kind", network));
     }
-    if made && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+    for above in made.iter().filter_map(|made| made.parent()) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        File::open(above).and_then(|above| above.sync_all()).map_err(failed)?;
     }
     Ok((disk, lock))
 }
@@ -76,7 +77,7 @@ fn check_free(path: &Path) -> Result<()> {
                 .all(|entry| entry.is_ok_and(|entry| known(&entry.file_name().to_string_lossy())))
         })
     };
-    // Other programs' things may be called so too; what an attempt that was cut off left is ours.
+    // Other programs may call things so; what an attempt that was cut off left is ours.
     let is_begun = |name: &str| {
         let ours = [journal::PREFIX, super::apply::NEW];
         matches!(name, "lock" | "rows") || ours.iter().any(|prefix| name.starts_with(prefix))

@@ -8,7 +8,7 @@
 //! A group is one frame, so that a power cut leaves all of it or nothing. Doing again what a frame
 //! says changes nothing that is done already. Nothing here decides what is committed.
 
-use super::disk::{Disk, Log};
+use super::disk::{Disk, Log, Stamp};
 use super::frame;
 use super::row::{
     Committed, Hash, Known, get_array, get_bytes, get_committed, get_many, get_row, get_text,
@@ -31,6 +31,8 @@ pub(super) struct FileChange {
     pub(super) before: Option<Hash>,
     /// What it holds now; nothing where it is gone.
     pub(super) after: Option<Bytes>,
+    /// What the disk said of it before, if it is a row's; not journalled.
+    pub(super) stamp: Option<Stamp>,
 }
 
 /// A group of batches, and what they come to.
@@ -69,7 +71,8 @@ impl Group {
             let before = get_array(payload)?;
             let after = get_bytes(payload)?;
             let before = (flags & 1 != 0).then_some(before);
-            Some(FileChange { path, before, after: (flags & 2 != 0).then_some(after) })
+            let after = (flags & 2 != 0).then_some(after);
+            Some(FileChange { path, before, after, stamp: None })
         })?;
         let rows = get_many(&mut payload, get_row)?;
         payload.is_empty().then_some(Group { commits, files, rows })
@@ -167,6 +170,7 @@ mod tests {
             path: path.into(),
             before,
             after: after.map(Bytes::from_static),
+            stamp: None,
         };
         let key = |name: &'static [u8]| Key::new(name);
         Group {

@@ -27,7 +27,7 @@ use data::clock::Milliseconds;
 use data::store::Key;
 use data::{Result, Value};
 use keyspace::layout::files::OWN_DIRECTORY;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What looking at the tree came to.
@@ -42,7 +42,7 @@ pub(super) struct Loaded {
 pub(super) fn load(
     shared: &Shared,
     tree: Arc<Tree>,
-    kept: BTreeMap<Key, Known>,
+    kept: &BTreeMap<Key, Known>,
     time: Milliseconds,
 ) -> Result<Loaded> {
     let mut paths = BTreeSet::new();
@@ -57,10 +57,11 @@ pub(super) fn load(
             changed: HashMap::new(),
             touched: Touched::default(),
         },
-        edited: Vec::new(),
+        edited: BTreeMap::new(),
+        edited_paths: HashSet::new(),
     };
     for (key, known) in kept {
-        load.known(key, known)?;
+        load.known(key.clone(), known.clone())?;
     }
     load.unknown()?;
     for (key, row) in std::mem::take(&mut load.edited) {
@@ -100,8 +101,9 @@ struct Load<'s> {
     /// Files that nothing is known of yet.
     paths: BTreeSet<String>,
     loaded: Loaded,
-    /// Rows that somebody else wrote or changed.
-    edited: Vec<(Key, Adopted)>,
+    /// Rows that somebody else wrote or changed, and their files.
+    edited: BTreeMap<Key, Adopted>,
+    edited_paths: HashSet<Arc<str>>,
 }
 
 impl Load<'_> {
@@ -134,7 +136,7 @@ impl Load<'_> {
         match row {
             Ok(row) if is_same => self.add(key, row),
             Ok(row) if !is_fixed => {
-                self.edited.push((key, row));
+                self.edit(key, row);
                 Ok(())
             }
             Ok(row) => {
@@ -177,12 +179,8 @@ impl Load<'_> {
             let fields = |files: &&Arc<RowFiles>| {
                 files.fields.as_ref().is_some_and(|fields| fields.parse(tree.case, &path).is_some())
             };
-            let owner = self.loaded.memory.paths.owner(&path);
-            let is_taken = owner.is_some()
-                || self
-                    .edited
-                    .iter()
-                    .any(|(_, row)| row.known.files().any(|file| *file.path == *path));
+            let is_taken = self.loaded.memory.paths.owner(&path).is_some()
+                || self.edited_paths.contains(path.as_str());
             if is_index {
                 self.paths.insert(path);
             } else if is_taken {
@@ -204,9 +202,7 @@ impl Load<'_> {
         key: Key,
         named: &[(Place, Value)],
     ) -> Result<()> {
-        if self.loaded.memory.known(&key).is_some()
-            || self.edited.iter().any(|(known, _)| *known == key)
-        {
+        if self.loaded.memory.known(&key).is_some() || self.edited.contains_key(&key) {
             self.shared.report(path, "another file has the same key; remove one of them");
             return Ok(());
         }
@@ -236,11 +232,17 @@ impl Load<'_> {
             return Ok(());
         }
         match adopted(&tree, files, &key, &found, None) {
-            Ok(row) => self.edited.push((key, row)),
+            Ok(row) => self.edit(key, row),
             Err(error) if is_unfit(&error) => self.set_aside(path, &reason(&error))?,
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Keeps a row that somebody else wrote or changed until all others are there.
+    fn edit(&mut self, key: Key, row: Adopted) {
+        self.edited_paths.extend(row.known.files().map(|file| file.path.clone()));
+        self.edited.insert(key, row);
     }
 
     /// Adds a row that somebody else wrote or changed.

@@ -76,7 +76,7 @@ pub(super) struct Memory {
     index_files: HashMap<Arc<str>, BTreeSet<Key>>,
     /// Files of rows that are gone, and will be.
     leaving: HashSet<Arc<str>>,
-    /// The entries of each row; worked out when somebody edits a file, good until the next commit.
+    /// The entries of each row; worked out when somebody edits a file, and kept up from then on.
     owners: Option<HashMap<Key, Vec<Key>>>,
 }
 
@@ -125,7 +125,6 @@ impl Memory {
 
     /// Makes a row what it now is, or lets it go.
     pub(super) fn set_row(&mut self, key: Key, known: Option<Known>) {
-        self.owners = None;
         if let Some(Slot::Row(before)) = self.remove(&key) {
             for file in before.files() {
                 self.paths.0.remove(&file.path);
@@ -149,8 +148,15 @@ impl Memory {
 
     /// Makes an entry or a claim what it now is, or lets it go.
     pub(super) fn set_entry(&mut self, key: Key, row: Option<Row>) -> Result<()> {
-        self.owners = None;
-        self.remove(&key);
+        let before = self.remove(&key);
+        if self.owners.is_some() {
+            if let Some(Slot::Entry(before)) = &before {
+                self.disown(&key, before)?;
+            }
+            if let Some(row) = &row {
+                self.own(&key, row)?;
+            }
+        }
         let path = match self.tree.index(key.space()) {
             Some(index) => Some(index.path(self.tree.case, &key)?),
             None => None,
@@ -199,19 +205,45 @@ impl Memory {
             let mut owners: HashMap<Key, Vec<Key>> = HashMap::new();
             for (entry, slot) in &self.slots {
                 let Slot::Entry(row) = slot else { continue };
-                let Space::Entries(collection, index) = self.tree.schema.space(entry.space())?
-                else {
-                    continue;
-                };
-                let Some(index) = collection.indexes.get(*index) else { continue };
-                let keyed = Keyed { key: entry.clone(), row: row.clone() };
-                let owner = entries::owner(collection, index, &keyed)?;
-                owners.entry(owner).or_default().push(entry.clone());
+                if let Some(owner) = self.owner(entry, row)? {
+                    owners.entry(owner).or_default().push(entry.clone());
+                }
             }
             self.owners = Some(owners);
         }
         let owners = self.owners.as_ref();
         Ok(owners.and_then(|owners| owners.get(key)).cloned().unwrap_or_default())
+    }
+
+    /// Whose an entry or a claim is.
+    fn owner(&self, entry: &Key, row: &Row) -> Result<Option<Key>> {
+        let Space::Entries(collection, index) = self.tree.schema.space(entry.space())? else {
+            return Ok(None);
+        };
+        let Some(index) = collection.indexes.get(*index) else { return Ok(None) };
+        let keyed = Keyed { key: entry.clone(), row: row.clone() };
+        entries::owner(collection, index, &keyed).map(Some)
+    }
+
+    fn own(&mut self, entry: &Key, row: &Row) -> Result<()> {
+        let owner = self.owner(entry, row)?;
+        if let (Some(owners), Some(owner)) = (&mut self.owners, owner) {
+            owners.entry(owner).or_default().push(entry.clone());
+        }
+        Ok(())
+    }
+
+    fn disown(&mut self, entry: &Key, row: &Row) -> Result<()> {
+        let owner = self.owner(entry, row)?;
+        if let (Some(owners), Some(owner)) = (&mut self.owners, owner)
+            && let Some(entries) = owners.get_mut(&owner)
+        {
+            entries.retain(|known| known != entry);
+            if entries.is_empty() {
+                owners.remove(&owner);
+            }
+        }
+        Ok(())
     }
 
     fn insert(&mut self, key: Key, slot: Slot) {

@@ -6,6 +6,7 @@
 
 use super::{Disk, Kind, Log, Stamp, parent};
 use crate::network;
+use keyspace::layout::files::OWN_DIRECTORY;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -17,14 +18,18 @@ use std::path::Path;
 #[derive(Debug)]
 pub(in super::super) struct RealDisk {
     root: OwnedFd,
+    /// Keyway's own directory, through which every new file goes.
+    own: OwnedFd,
 }
 
 impl RealDisk {
-    /// The directory at a path, which may be anywhere.
+    /// The directory at a path, which may be anywhere, with Keyway's own in it.
     pub(in super::super) fn open(path: &Path) -> io::Result<RealDisk> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(RealDisk { root })
+        let own =
+            open_by_names(root.as_fd(), OWN_DIRECTORY, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(RealDisk { root, own })
     }
 
     /// The name of the network or process behind the directory, if there is one.
@@ -68,6 +73,7 @@ impl RealDisk {
         let name = path.rsplit('/').next().unwrap_or(path);
         Ok(match parent(path) {
             "" => work(self.root.as_fd(), name)?,
+            OWN_DIRECTORY => work(self.own.as_fd(), name)?,
             parent => work(self.directory(parent)?.as_fd(), name)?,
         })
     }

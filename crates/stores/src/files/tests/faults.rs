@@ -1,6 +1,7 @@
 //! A disk that fails at any step: nothing acknowledged is lost, nothing is torn, and after a failed
 //! write nothing more is written.
 
+use super::super::disk::Disk;
 use super::Tree;
 use super::disk::SimulatedDisk;
 use data::ErrorKind;
@@ -59,4 +60,27 @@ fn a_failed_sync_of_the_journal_answers_that_nobody_knows() {
     assert_eq!(tree.commit(1, batch).unwrap_err().kind(), ErrorKind::Poisoned);
     // Reads go on, and do not show what nobody vouches for.
     assert_eq!(tree.text("kept"), None);
+}
+
+#[test]
+fn an_edit_that_a_commit_replaces_is_set_aside() {
+    let disk = SimulatedDisk::new();
+    let mut tree = Tree::open(&disk, Durability::Process).unwrap();
+    let first = vec![tree.word("kept", "old")];
+    tree.committed(1, first);
+    tree.committer.checkpoint().unwrap();
+    // Committed and not yet in its file, which somebody edits; and one that was not there.
+    let second = vec![tree.word("kept", "new"), tree.word("more", "new")];
+    tree.committed(2, second);
+    for path in ["words/kept", "words/more"] {
+        let _ = disk.remove(path);
+        disk.write(path, b"mine").unwrap();
+    }
+    tree.committer.apply().unwrap();
+    for word in ["kept", "more"] {
+        assert_eq!(tree.text(word).as_deref(), Some("new"));
+        let aside = format!(".keyway/quarantine/words~{word}");
+        assert_eq!(disk.content(&aside).as_deref(), Some("mine"));
+    }
+    assert_eq!(tree.shared.problems().len(), 2);
 }
