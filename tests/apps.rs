@@ -15,6 +15,7 @@ use keyspace::model::{Allow, Keyspace};
 use std::collections::HashSet;
 use std::sync::Arc;
 use stores::engine::EngineStore;
+use stores::sqlite::SqliteStore;
 
 const APPS: [(&str, &str, &str); 5] = [
     app(
@@ -117,6 +118,68 @@ fn the_applications_run_on_the_engine() {
     std::fs::remove_dir_all(folder).expect("the folder can be removed");
 }
 
+#[cfg(unix)]
+#[test]
+fn the_applications_run_on_postgres_and_leave_what_the_layout_prints() {
+    use servers::postgres::Postgres;
+    let runtime = tokio::runtime::Runtime::new().expect("a run time can be made");
+    let _entered = runtime.enter();
+    let server = Postgres::shared();
+    for (name, keyspace, scripts) in apps() {
+        let printed = server.database();
+        server.psql(&printed, &keyspace::layout::postgres::print(&keyspace));
+        let made = std::sync::Mutex::new(Vec::new());
+        let make = || {
+            let database = server.database();
+            let store = new_postgres(&server.url(&database));
+            made.lock().expect("nobody panicked").push((database, store.clone()));
+            Box::pin(async move { store as Arc<dyn Store> }) as _
+        };
+        let report = block_on(play(&scripts, &keyspace, &make, &Options::default()));
+        let report = report.expect("the scripts can be played");
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+        for (number, (database, store)) in
+            made.into_inner().expect("nobody panicked").iter().enumerate()
+        {
+            scrub_is_clean(name, store.as_ref(), &keyspace);
+            // All databases of an application are made alike.
+            if number == 0 {
+                assert_eq!(server.structure(database), server.structure(&printed), "{name}");
+            }
+        }
+    }
+}
+
+/// A store on a server that does not wait for the disk.
+#[cfg(unix)]
+fn new_postgres(url: &str) -> Arc<stores::postgres::PostgresStore> {
+    let options = stores::postgres::Options {
+        durability: Durability::Process,
+        ..stores::postgres::Options::default()
+    };
+    let store = stores::postgres::PostgresStore::open(url, &options);
+    Arc::new(store.expect("the URL is right"))
+}
+
+/// Every index and claim of a store is true.
+#[cfg(unix)]
+fn scrub_is_clean(name: &str, store: &dyn Store, keyspace: &Arc<Keyspace>) {
+    use data::clock::{ManualClock, SeededRandom};
+    use data::maintain::Scrub;
+    let schema = block_on(store.ensure(keyspace)).expect("it was ready before");
+    let scrub = Scrub {
+        store,
+        schema: &schema,
+        clock: &ManualClock::at(Options::default().now),
+        random: &SeededRandom::new(1),
+        repair: false,
+    };
+    let mut problems = Vec::new();
+    let mut seen = |problem: Option<&_>, _: &_| problems.extend(problem.cloned());
+    block_on(scrub.run(&mut seen)).expect("everything can be read");
+    assert!(problems.is_empty(), "{name}: {problems:?}");
+}
+
 #[test]
 #[cfg(unix)]
 fn the_applications_run_on_files() {
@@ -131,6 +194,23 @@ fn the_applications_run_on_files() {
             ..stores::files::Options::default()
         };
         let store = FilesStore::open(path, &options).expect("a new folder can be opened");
+        Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+    std::fs::remove_dir_all(folder).expect("the folder can be removed");
+}
+
+#[test]
+fn the_applications_run_on_sqlite() {
+    let folder = std::env::temp_dir().join(format!("keyway-apps-sqlite-{}", std::process::id()));
+    let number = std::sync::atomic::AtomicU32::new(0);
+    let make = || {
+        let next = number.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let options = stores::sqlite::Options { durability: Durability::Process };
+        let path = folder.join(format!("{next}.db"));
+        let store = SqliteStore::open(path, &options).expect("a new file can be opened");
         Box::pin(async move { Arc::new(store) as Arc<dyn Store> }) as _
     };
     for (name, report) in play_all(&make) {

@@ -74,7 +74,7 @@ fn pages(store: &Typed) -> (Duration, Duration) {
         cursor = store.page_after(1, PAGE, cursor).1;
     }
     let late_cursor = cursor.expect("the group has more pages");
-    let timed = |cursor: Option<String>| {
+    let timed = |cursor: Option<keyway::Cursor>| {
         let began = Instant::now();
         let (notes, _) = store.page_after(1, PAGE, cursor);
         assert_eq!(notes.len() as u64, PAGE);

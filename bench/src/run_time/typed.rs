@@ -2,7 +2,7 @@
 
 use super::contender::{Contender, Sync};
 use super::notes::Note;
-use keyway::Ulid;
+use keyway::{Cursor, Ulid};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::{Builder, Runtime};
@@ -30,8 +30,11 @@ pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
 impl Typed {
     pub fn open(path: &Path, sync: Sync) -> Typed {
         let durability = if sync == Sync::Power { "power" } else { "process" };
-        let url = format!("engine:{}?durability={durability}&cache_mib=256", path.display());
-        let notes = RUNTIME.block_on(Notes::open(&url)).unwrap();
+        Typed::open_url(&format!("engine:{}?durability={durability}&cache_mib=256", path.display()))
+    }
+
+    pub fn open_url(url: &str) -> Typed {
+        let notes = RUNTIME.block_on(Notes::open(url)).unwrap();
         let caller = notes.as_user("ann");
         Typed { notes, caller }
     }
@@ -51,8 +54,8 @@ impl Typed {
         &self,
         author: u64,
         rows: u64,
-        cursor: Option<String>,
-    ) -> (Vec<Note>, Option<String>) {
+        cursor: Option<Cursor>,
+    ) -> (Vec<Note>, Option<Cursor>) {
         let call = self.caller.notes_of(author).limit(rows).cursor(cursor);
         let page = RUNTIME.block_on(call.into_future()).unwrap();
         (page.rows.into_iter().map(note).collect(), page.next)

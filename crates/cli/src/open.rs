@@ -108,7 +108,7 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
 
 /// Where a store is.
 enum Place {
-    /// Where a URL says; a directory, or none.
+    /// Where a URL says; a directory or a file, or none.
     Given(Option<PathBuf>),
     /// In the folder beside the file, under the keyspace's name.
     Beside(PathBuf, String),
@@ -122,10 +122,10 @@ impl Place {
         }
     }
 
-    /// Refuses a directory that is not there, if none may be made.
+    /// Refuses a place at which nothing is, if nothing may be made.
     fn look(&self, may_make: bool) -> Result<(), Answer> {
         match self.directory() {
-            Some(directory) if !may_make && !directory.is_dir() => {
+            Some(directory) if !may_make && !directory.exists() => {
                 let problem = format!("there is no store in {}", directory.display());
                 let fix = "give the URL of a store: --store engine:DIRECTORY";
                 let mut failure = Failure::usage(problem, fix);
@@ -171,6 +171,7 @@ fn directory(url: Option<StoreUrl>) -> Option<PathBuf> {
         Some(StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. }) => {
             Some(directory)
         }
+        Some(StoreUrl::Sqlite { file, .. }) => Some(file),
         _ => None,
     }
 }

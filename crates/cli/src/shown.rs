@@ -42,7 +42,7 @@ pub(crate) fn shown(
         one => drawing.one(one)?,
     };
     let next = match answer {
-        Answer::Page { next, .. } => next.clone(),
+        Answer::Page { next, .. } => next.as_ref().map(ToString::to_string),
         _ => None,
     };
     Ok(Shown { text, next })

@@ -21,6 +21,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use keyspace::key::{self, KeyReader, KeyType};
 use std::borrow::Cow;
 
+/// Bytes of the number that a key begins with.
+const SPACE_BYTES: usize = 2;
 /// Bytes that say how long the owner's key in a claim is.
 const OWNER_LENGTH_BYTES: usize = 2;
 
@@ -31,18 +33,10 @@ pub fn entries(
     slots: &[Value],
 ) -> Result<Vec<Entry>> {
     let record = RecordScope { collection, segments, slots };
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(collection.indexes.len());
     for (number, index) in collection.indexes.iter().enumerate() {
-        let keys = keys(&record, index).map_err(|error| error.with("index", index.name()))?;
-        if keys.is_empty() {
-            continue;
-        }
-        let value = content(&record, index)?;
-        found.extend(keys.into_iter().map(|key| Entry {
-            index: number,
-            key,
-            value: value.clone(),
-        }));
+        let made = add_entries(&record, (number, index), &mut found);
+        made.map_err(|error| error.with("index", index.name()))?;
     }
     Ok(found)
 }
@@ -54,6 +48,9 @@ pub fn diff(
     after: Vec<Entry>,
     expiry_changed: bool,
 ) -> (Vec<Entry>, Vec<Entry>) {
+    if before.is_empty() {
+        return (after, before);
+    }
     before.sort_unstable_by(|left, right| left.key.cmp(&right.key));
     let mut kept = vec![false; before.len()];
     let mut gained = Vec::new();
@@ -80,21 +77,25 @@ pub fn owner(collection: &CollectionSchema, index: &IndexSchema, keyed: &Keyed) 
     // way: nothing is decoded and encoded again.
     let bytes = keyed.key.as_ref();
     let mut reader = KeyReader::new(bytes).map_err(corrupt)?;
-    let mut places = Vec::with_capacity(index.key.segments.len());
-    for segment in &index.key.segments {
-        let start = reader.offset();
+    let mut ends = [0; key::KEY_SEGMENTS_MAX];
+    for (segment, end) in index.key.segments.iter().zip(&mut ends) {
         reader.value(*segment).map_err(corrupt)?;
-        places.push((start..reader.offset(), segment.direction));
+        *end = reader.offset();
     }
     let mut owner = Vec::with_capacity(bytes.len());
     owner.extend_from_slice(&collection.key.space.to_be_bytes());
     for (position, segment) in index.primary.iter().zip(&collection.key.segments) {
-        let place = places.get(*position).and_then(|(place, direction)| {
-            bytes.get(place.clone()).map(|bytes| (bytes, *direction))
-        });
-        let Some((bytes, direction)) = place else { return Err(without_owner()) };
-        let mask = if direction == segment.direction { 0x00 } else { 0xff };
-        owner.extend(bytes.iter().map(|byte| byte ^ mask));
+        let start = match position.checked_sub(1) {
+            Some(before) => ends.get(before).copied(),
+            None => Some(SPACE_BYTES),
+        };
+        let place = start.zip(ends.get(*position)).and_then(|(start, end)| bytes.get(start..*end));
+        let held = index.key.segments.get(*position);
+        let (Some(bytes), Some(held)) = (place, held) else { return Err(without_owner()) };
+        match held.direction == segment.direction {
+            true => owner.extend_from_slice(bytes),
+            false => owner.extend(bytes.iter().map(|byte| !byte)),
+        }
     }
     Ok(Key::from(owner))
 }
@@ -124,19 +125,23 @@ pub fn claim(owner: &Key, kept: &[u8]) -> Result<Bytes> {
 }
 
 /// What an entry or claim keeps: a record of the fields in `keep`.
-pub fn kept(index: &IndexSchema, row: &Row) -> Result<Bytes> {
+pub fn kept<'r>(index: &IndexSchema, row: &'r Row) -> Result<Cow<'r, Bytes>> {
     match index.model.unique {
-        true => split_claim(&row.value).map(|(_, kept)| kept),
-        false => Ok(row.value.clone()),
+        true => split_claim(&row.value).map(|(_, kept)| Cow::Owned(kept)),
+        false => Ok(Cow::Borrowed(&row.value)),
     }
 }
 
-/// The keys of a record in one index.
-fn keys(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Vec<Key>> {
+/// Adds the entries of a record in one index.
+fn add_entries(
+    record: &RecordScope<'_>,
+    (number, index): (usize, &IndexSchema),
+    found: &mut Vec<Entry>,
+) -> Result<()> {
     if let Some(when) = &index.model.when
         && !holds(when, record)?
     {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let mut values: Vec<Cow<'_, Value>> = Vec::with_capacity(index.sources.len());
     let mut plural = None;
@@ -153,21 +158,28 @@ fn keys(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Vec<Key>> {
             },
         };
         if value.is_null() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         values.push(value);
     }
     let Some((position, elements)) = plural else {
-        return key(index, &mut values).map(|key| vec![key]);
+        let key = key(index, &mut values)?;
+        found.push(Entry { index: number, key, value: content(record, index)? });
+        return Ok(());
     };
-    let mut keys = Vec::with_capacity(elements.len());
+    let mut kept = None;
     for element in elements {
         if let Some(value) = values.get_mut(position) {
             *value = Cow::Owned(element);
         }
-        keys.push(key(index, &mut values)?);
+        let key = key(index, &mut values)?;
+        let value = match &kept {
+            Some(value) => Bytes::clone(value),
+            None => kept.insert(content(record, index)?).clone(),
+        };
+        found.push(Entry { index: number, key, value });
     }
-    Ok(keys)
+    Ok(())
 }
 
 /// The key of these values, which have the types of their segments.

@@ -1,6 +1,7 @@
 //! What typed calls are answered.
 
 use crate::scalar::Timestamp;
+use data::request::Cursor;
 use data::store::Version;
 use std::ops::Deref;
 
@@ -10,7 +11,7 @@ pub struct Page<T> {
     /// The rows; a page may be shorter than asked for while more follow.
     pub rows: Vec<T>,
     /// Where to go on; nothing at the end.
-    pub next: Option<String>,
+    pub next: Option<Cursor>,
 }
 
 /// A row that was written.

@@ -57,7 +57,7 @@ impl Keyway {
             _ => return Err(Error::new(ErrorKind::Argument, "arguments are a JSON object")),
         };
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
-        let reply = self.make(Call::new(prepared, given, caller)).await?;
+        let reply = self.open()?.call(Call::new(prepared, given, caller)).await?;
         reply.answer.to_json(runtime.schema())
     }
 
@@ -111,14 +111,15 @@ impl Keyway {
         let prepared = self.runtime().patterns().get(position).ok_or_else(missing)?;
         let mut call = Call::new(prepared, given, caller);
         call.id = id;
-        self.make(call).await
+        self.open()?.call(call).await
     }
 
-    async fn make(&self, call: Call<'_>) -> Result<Reply> {
-        if self.0.is_closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Unavailable, "the keyspace is closed"));
+    /// The run time, unless the keyspace is closed.
+    fn open(&self) -> Result<&Runtime> {
+        match self.0.is_closed.load(Ordering::Acquire) {
+            true => Err(Error::new(ErrorKind::Unavailable, "the keyspace is closed")),
+            false => Ok(self.runtime()),
         }
-        self.runtime().call(call).await
     }
 }
 

@@ -69,7 +69,7 @@ pub use bytes::Bytes;
 pub use call::Calling;
 pub use data::clock;
 pub use data::clock::SystemRandom;
-pub use data::request::{Answer, Record, Reply};
+pub use data::request::{Answer, Cursor, Record, Reply};
 pub use data::session::Usage;
 pub use data::store::{CommitId, Description, Durability, Version};
 pub use data::{Caller, Error, ErrorKind, Result, Value};

@@ -82,8 +82,8 @@ impl Builder {
         self
     }
 
-    /// What cursors are sealed with. Unless set, the engine keeps a key beside its data, and a
-    /// store in memory has one as long as it lives.
+    /// What cursors are sealed with. Unless set, the engine keeps a key beside its data, PostgreSQL
+    /// one for all programs in its helper table, and a store in memory has one as long as it lives.
     pub fn cursor_key(mut self, key: [u8; 32]) -> Self {
         self.cursor_key = Some(key);
         self
@@ -137,6 +137,7 @@ impl Builder {
     async fn open_named(self, text: &str, shown: &str, url: &str) -> Result<Keyway> {
         let url: StoreUrl = url.parse()?;
         let (keyspace, warnings) = read(text, shown, url.kind())?;
+        let keyspace = Arc::new(keyspace);
         let random = match self.random {
             Some(random) => random,
             None => Arc::new(SystemRandom::start()?),
@@ -158,7 +159,11 @@ impl Builder {
                 let own = directory.join(keyspace::layout::files::OWN_DIRECTORY);
                 options.cursor_key = cursor_key::load_or_make(&own, options.random.as_ref())?;
             }
-            (None, StoreUrl::Memory) => {}
+            (None, StoreUrl::Postgres(url)) => {
+                options.cursor_key =
+                    wiring::postgres_cursor_key(url, &keyspace, options.random.as_ref()).await?;
+            }
+            (None, StoreUrl::Memory | StoreUrl::Sqlite { .. }) => {}
             (None, StoreUrl::Redis(_)) => {
                 let mut fresh = [0; 32];
                 options.random.fill(&mut fresh);
@@ -172,7 +177,7 @@ impl Builder {
         if let Some(length) = self.call_within {
             options.call_milliseconds_max = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         }
-        let runtime = Runtime::open(store, Arc::new(keyspace), options).await?;
+        let runtime = Runtime::open(store, keyspace, options).await?;
         let (sweeper, is_closed) = (Mutex::default(), AtomicBool::new(false));
         let inner = Arc::new(Inner { runtime, warnings, sweeper, is_closed });
         if let Some(every) = self.sweep_every

@@ -50,7 +50,7 @@ impl<T: Row> Pages<T> {
         if let (Some(next), Some(at)) = (&page.next, self.scope.argument(self.position, "cursor")) {
             self.given.resize(self.given.len().max(at + 1), Given::Missing);
             if let Some(cursor) = self.given.get_mut(at) {
-                *cursor = Given::Value(Value::Text(next.clone()));
+                *cursor = Given::Value(Value::Text(next.to_string()));
             }
         }
         Ok(Some(page))

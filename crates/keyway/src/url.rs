@@ -4,10 +4,16 @@
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
 //! files:./tree                         redis://:secret@host:6379/0?prefix=app:
+//! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
+//! postgres://user:password@host:5432/database?durability=power&connections=16
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
+
+mod postgres;
+
+pub use postgres::PostgresUrl;
 
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
@@ -17,8 +23,8 @@ use std::str::FromStr;
 use stores::redis;
 
 /// What can be opened in this version, for messages.
-const OFFERED: &str =
-    "memory:, engine:DIRECTORY, files:DIRECTORY, redis://HOST:PORT/DATABASE, or a directory";
+const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
+                       postgres://HOST/DATABASE, redis://HOST:PORT/DATABASE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -64,6 +70,15 @@ pub enum StoreUrl {
         /// Whether the tree may be on a network, where syncs and locks may promise nothing.
         network: bool,
     },
+    /// `sqlite:FILE?durability=power|process|none`
+    Sqlite {
+        /// The database file.
+        file: PathBuf,
+        /// What an acknowledged commit survives.
+        durability: Durability,
+    },
+    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
+    Postgres(PostgresUrl),
     /// `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]?prefix=TEXT&durability=power|process|none`
     Redis(redis::Options),
 }
@@ -75,6 +90,8 @@ impl StoreUrl {
             StoreUrl::Memory => StoreKind::Memory,
             StoreUrl::Engine { .. } => StoreKind::Engine,
             StoreUrl::Files { .. } => StoreKind::Files,
+            StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
+            StoreUrl::Postgres(_) => StoreKind::Postgres,
             StoreUrl::Redis(_) => StoreKind::Redis,
         }
     }
@@ -96,6 +113,8 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Memory) => memory(path, query),
             Some(StoreKind::Engine) => engine(path, query),
             Some(StoreKind::Files) => files(path, query),
+            Some(StoreKind::Sqlite) => sqlite(path, query),
+            Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
             Some(StoreKind::Redis) => redis(path, query),
             None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
                 ErrorKind::Unsupported,
@@ -139,8 +158,17 @@ fn memory(path: &str, query: &str) -> Result<StoreUrl> {
     Ok(StoreUrl::Memory)
 }
 
+fn sqlite(path: &str, query: &str) -> Result<StoreUrl> {
+    let file = self::path(local(path)?, "the store needs a file: `sqlite:./data.db`")?;
+    let mut durability = Durability::Power;
+    for (_, value) in parameters(query, &[DURABILITY])? {
+        durability = durability_of(&value)?;
+    }
+    Ok(StoreUrl::Sqlite { file, durability })
+}
+
 fn engine(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `engine:./data`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     for (name, value) in parameters(query, &[DURABILITY, CACHE])? {
@@ -153,7 +181,7 @@ fn engine(path: &str, query: &str) -> Result<StoreUrl> {
 }
 
 fn files(path: &str, query: &str) -> Result<StoreUrl> {
-    let directory = directory(local(path)?)?;
+    let directory = self::path(local(path)?, "the store needs a directory: `files:./tree`")?;
     let mut durability = Durability::Power;
     let mut cache_mib = None;
     let mut network = false;
@@ -175,7 +203,7 @@ fn local(path: &str) -> Result<&str> {
         Some(_) => Err(Error::new(
             ErrorKind::Argument,
             "this store runs in this process and has no host: `engine:DIRECTORY`, \
-             `files:DIRECTORY`",
+             `files:DIRECTORY`, `sqlite:FILE`",
         )),
         None => Ok(path),
     }
@@ -279,13 +307,11 @@ fn parameters(query: &str, known: &[&'static str]) -> Result<Vec<(&'static str, 
     Ok(found)
 }
 
-fn directory(path: &str) -> Result<PathBuf> {
+/// A path with `%xx` taken back; `missing` is said where there is none.
+fn path(path: &str, missing: &'static str) -> Result<PathBuf> {
     let bytes = decoded(path)?;
     if bytes.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Argument,
-            "the store needs a directory: `engine:./data`, `files:./tree`",
-        ));
+        return Err(Error::new(ErrorKind::Argument, missing));
     }
     if bytes.contains(&0) {
         return Err(not_decodable());
@@ -334,6 +360,10 @@ mod tests {
         StoreUrl::Engine { directory: PathBuf::from(directory), durability, cache_mib: None }
     }
 
+    fn sqlite(file: &str, durability: Durability) -> StoreUrl {
+        StoreUrl::Sqlite { file: PathBuf::from(file), durability }
+    }
+
     #[test]
     fn a_cache_is_given_in_mebibytes() {
         let url = "engine:d?cache_mib=256&durability=none".parse::<StoreUrl>().unwrap();
@@ -375,6 +405,9 @@ mod tests {
             ("./data?durability=none", engine("./data", Durability::None)),
             ("engine:d?durability=process", engine("d", Durability::Process)),
             ("engine:d?&durability=%70ower&", engine("d", power)),
+            ("sqlite:x.db", sqlite("x.db", power)),
+            ("sqlite:///opt/my%20x.db", sqlite("/opt/my x.db", power)),
+            ("sqlite:./x.db?durability=none", sqlite("./x.db", Durability::None)),
         ];
         for (url, expected) in cases {
             assert_eq!(url.parse::<StoreUrl>().expect(url), expected, "{url}");
@@ -422,8 +455,15 @@ mod tests {
             ("files://host/x", ErrorKind::Argument, "no host"),
             ("files:d?network=yes", ErrorKind::Argument, "`allow`"),
             ("files:d?sync=1", ErrorKind::Argument, "known: durability, cache_mib, network"),
-            ("sqlite:x.db", ErrorKind::Unsupported, "store: sqlite"),
-            ("postgresql://u:p@h/d", ErrorKind::Unsupported, "store: postgres"),
+            ("sqlite:", ErrorKind::Argument, "sqlite:./data.db"),
+            ("sqlite://host/x.db", ErrorKind::Argument, "no host"),
+            ("sqlite:x.db?cache_mib=1", ErrorKind::Argument, "known: durability"),
+            ("sqlite:x.db?durability=full", ErrorKind::Argument, "`power`, `process` or `none`"),
+            ("postgres:", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres:x", ErrorKind::Argument, "postgres://user:password@host"),
+            ("postgres://h/d?pool=1", ErrorKind::Argument, "known: durability, connections"),
+            ("postgres://h/d?connections=0", ErrorKind::Argument, "from 1 to 1000"),
+            ("postgresql://h/d?durability=x", ErrorKind::Argument, "`power`, `process`"),
             ("rediss://h", ErrorKind::Unsupported, "through a tunnel"),
             ("redis:h", ErrorKind::Argument, "redis://127.0.0.1"),
             ("redis://", ErrorKind::Argument, "redis://127.0.0.1"),
@@ -445,7 +485,7 @@ mod tests {
 
     #[test]
     fn an_error_shows_no_password() {
-        for url in ["postgres://ann:secret@host/db", "mysql://ann:secret@host/db"] {
+        for url in ["postgres://ann:secret@host/db?x=1", "mysql://ann:secret@host/db"] {
             let error = url.parse::<StoreUrl>().expect_err(url);
             assert!(!format!("{error} {error:?}").contains("secret"));
         }

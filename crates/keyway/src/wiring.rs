@@ -1,22 +1,29 @@
 //! From a URL to a store: the one place that knows both.
 
-use crate::url::StoreUrl;
+use crate::url::{PostgresUrl, StoreUrl};
+use data::clock::Random;
 use data::memory::MemoryStore;
+use data::request::CursorKey;
 use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
+use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
-use stores::engine::{EngineStore, Options};
+use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
+use stores::postgres::{self, PostgresStore};
 use stores::redis::RedisStore;
+use stores::sqlite::{self, SqliteStore};
 
 /// Opens the store of a URL.
 pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     match url {
+        StoreUrl::Postgres(url) => Ok(Arc::new(open_postgres(url)?)),
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::Engine { directory, durability, cache_mib } => {
-            let mut options = Options { durability: *durability, ..Options::default() };
+            let mut options =
+                engine::Options { durability: *durability, ..engine::Options::default() };
             if let Some(mib) = cache_mib {
                 options.cache_bytes = u64::from(*mib) << 20;
             }
@@ -26,6 +33,11 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
         }
         StoreUrl::Files { directory, durability, cache_mib, network } => {
             open_files(directory.clone(), *durability, *cache_mib, *network).await
+        }
+        StoreUrl::Sqlite { file, durability } => {
+            let (file, options) = (file.clone(), sqlite::Options { durability: *durability });
+            let store = apart(move || SqliteStore::open(file, &options)).await?;
+            Ok(Arc::new(store))
         }
         StoreUrl::Redis(options) => Ok(Arc::new(RedisStore::open(options.clone()).await?)),
     }
@@ -52,6 +64,29 @@ async fn open_files(
 #[cfg(not(unix))]
 async fn open_files(_: PathBuf, _: Durability, _: Option<u32>, _: bool) -> Result<Arc<dyn Store>> {
     Err(Error::new(ErrorKind::Unsupported, "a tree of files can be opened on Unix only"))
+}
+
+fn open_postgres(url: &PostgresUrl) -> Result<PostgresStore> {
+    let mut options =
+        postgres::Options { durability: url.durability, ..postgres::Options::default() };
+    if let Some(connections) = url.connections {
+        options.connections = connections;
+    }
+    PostgresStore::open(url.driver_url(), &options)
+}
+
+/// The key of cursors that all programs on a database share; the first makes it.
+pub async fn postgres_cursor_key(
+    url: &PostgresUrl,
+    keyspace: &Arc<Keyspace>,
+    random: &dyn Random,
+) -> Result<CursorKey> {
+    let mut fresh = [0; 32];
+    random.fill(&mut fresh);
+    let store = open_postgres(url)?;
+    let key = store.shared_key(keyspace, fresh).await;
+    store.close().await?;
+    key.map(CursorKey::new)
 }
 
 /// Does what may take a while, such as reading a journal, where it holds up no other task.

@@ -8,6 +8,8 @@
 //! A test that cannot find its server fails and names the package to install; it never passes
 //! without having run. Every process is stopped when its handle is dropped.
 
+#[cfg(unix)]
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod redis;

@@ -39,6 +39,8 @@ pub struct Proxy {
 struct Shared {
     server: String,
     rule: Mutex<Option<Rule>>,
+    /// The reply that never arrives.
+    reply: Mutex<Option<Vec<u8>>>,
     /// Both ends of every connection, to be shut when the proxy is closed.
     open: Mutex<Vec<TcpStream>>,
     is_closed: AtomicBool,
@@ -65,6 +67,7 @@ impl Proxy {
         let shared = Arc::new(Shared {
             server: server.to_string(),
             rule: Mutex::default(),
+            reply: Mutex::default(),
             open: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_refusing: AtomicBool::new(false),
@@ -90,6 +93,12 @@ impl Proxy {
     /// them have passed.
     pub fn cut(&self, cut: Cut, bytes: &[u8], passes: u64) {
         *lock(&self.shared.rule) = Some(Rule { bytes: bytes.to_vec(), passes, cut });
+    }
+
+    /// Cuts the connection, once, at the next reply that holds these bytes: whatever the server did
+    /// before it says so is done.
+    pub fn cut_reply(&self, bytes: &[u8]) {
+        *lock(&self.shared.reply) = Some(bytes.to_vec());
     }
 
     /// Cuts every connection there is, now.
@@ -184,10 +193,11 @@ impl Shared {
 
     fn replies(&self, mut from: TcpStream, mut to: TcpStream, talk: &Talk) {
         let mut buffer = vec![0; 64 << 10];
+        let mut tail = Vec::new();
         while let Ok(count) = from.read(&mut buffer)
             && let Some(read) = buffer.get(..count).filter(|read| !read.is_empty())
         {
-            if talk.is_swallowing.load(Ordering::SeqCst) {
+            if talk.is_swallowing.load(Ordering::SeqCst) || self.is_lost(&mut tail, read) {
                 break;
             }
             talk.is_driver_next.store(true, Ordering::SeqCst);
@@ -217,6 +227,22 @@ impl Shared {
         *rule = None;
         self.cuts.fetch_add(1, Ordering::SeqCst);
         Some(cut)
+    }
+
+    /// Whether what was read holds the reply that must not arrive.
+    fn is_lost(&self, tail: &mut Vec<u8>, read: &[u8]) -> bool {
+        let mut reply = lock(&self.reply);
+        let Some(bytes) = reply.as_ref() else { return false };
+        let length = bytes.len().max(1);
+        tail.extend_from_slice(read);
+        let found = tail.windows(length).any(|part| part == bytes.as_slice());
+        let keep = tail.len().saturating_sub(length - 1);
+        tail.drain(..keep);
+        if found {
+            *reply = None;
+            self.cuts.fetch_add(1, Ordering::SeqCst);
+        }
+        found
     }
 
     fn shut(&self) {
@@ -301,6 +327,17 @@ mod tests {
         assert_eq!(seen.load(Ordering::SeqCst), 2);
         let mut again = TcpStream::connect(proxy.address()).unwrap();
         assert_eq!(ask(&mut again, "line\n").as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn a_reply_that_is_cut_is_not_seen_and_its_request_is_done() {
+        let (server, seen) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        proxy.cut_reply(b"2\n");
+        assert_eq!(ask(&mut stream, "line\n").as_deref(), Some("1"));
+        assert_eq!(ask(&mut stream, "line\n"), None);
+        assert_eq!((seen.load(Ordering::SeqCst), proxy.cuts()), (2, 1));
     }
 
     #[test]

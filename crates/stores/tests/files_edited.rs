@@ -551,3 +551,33 @@ fn the_outcome_of_a_batch_is_known_after_a_restart() {
     assert_eq!(hit(&world)["total"], 2);
     assert_eq!(world.ok("hits", json!({"page": "front"}))["row"]["value"], 2);
 }
+
+#[test]
+fn a_folder_of_that_name_that_is_somebody_elses_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path().join(".keyway/notes")).unwrap();
+    fs::write(folder.path().join(".keyway/.gitignore"), "*\n").unwrap();
+    let error = World::try_open(&folder, KEYSPACE).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    assert_eq!(read(&folder.path().join(".keyway/.gitignore")), "*\n");
+    // What an attempt that was cut off left is begun anew.
+    let begun = Folder::new();
+    fs::create_dir_all(begun.path().join(".keyway")).unwrap();
+    fs::write(begun.path().join(".keyway/journal-000001"), "").unwrap();
+    World::open(&begun).ann();
+}
+
+#[test]
+fn a_file_far_too_large_is_set_aside_unread() {
+    let folder = Folder::new();
+    let world = World::open(&folder);
+    world.ann();
+    let world = world.settle(&folder);
+    let file = fs::File::options().write(true).open(world.file("user/ann.json")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    assert_eq!(world.kind("user", json!({"user_id": "ann"})), ErrorKind::Corrupt);
+    wait(world.store.close()).unwrap();
+    let world = World::open(&folder);
+    assert!(world.problems().contains("larger than a row can be"), "{}", world.problems());
+    assert!(world.ok("user", json!({"user_id": "ann"}))["row"].is_null());
+}

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 pub(crate) struct Stored {
     /// The keyspace file
     pub(crate) file: String,
-    /// The store: engine:DIRECTORY or memory: [default: an engine in .keyway/NAME beside FILE]
+    /// The store: engine:DIRECTORY, sqlite:FILE or memory: [default: an engine in .keyway/NAME beside FILE]
     #[arg(long, value_name = "URL")]
     pub(crate) store: Option<String>,
 }

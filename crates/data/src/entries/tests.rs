@@ -184,7 +184,7 @@ fn entries_and_claims_hold_what_is_kept() {
     let of = |name: &str| {
         let index = index(name);
         let entry = found.iter().find(|e| photos.indexes[e.index].name() == name).unwrap();
-        let kept = kept(index, &keyed(entry).row).unwrap();
+        let kept = kept(index, &keyed(entry).row).unwrap().into_owned();
         (index.keep.decode(&kept).unwrap(), kept)
     };
     assert_eq!(of("by_title").0, [text("Straße"), Value::U64(12)]);

@@ -27,7 +27,7 @@
 //! A reader never trusts the bytes: whatever they are, it answers values or `Corrupt`.
 
 mod payload;
-mod read;
+pub(crate) mod read;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
-use payload::Payload;
+pub use payload::Payload;
 use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
@@ -66,12 +66,23 @@ impl RecordShape {
         if values.len() != self.fields.len() {
             return Err(Error::new(ErrorKind::Internal, "a record has too few or too many values"));
         }
-        let mut payloads = Vec::with_capacity(values.len());
+        self.encode_payloads(|slot, field| match values.get(slot) {
+            Some(Value::Null) | None => Ok(None),
+            Some(value) => Payload::of(value, field.field_type.required()).map(Some),
+        })
+    }
+
+    /// The bytes of a record whose fields are at hand as they are written, or nothing where one is
+    /// null: for stores that keep fields in forms of their own. `payload` is asked for each slot.
+    pub fn encode_payloads<'p>(
+        &self,
+        mut payload: impl FnMut(usize, &RecordField) -> Result<Option<Payload<'p>>>,
+    ) -> Result<Bytes> {
+        let mut payloads = Vec::with_capacity(self.fields.len());
         let mut nulls = Vec::new();
-        for (field, value) in self.fields.iter().zip(values) {
-            if !value.is_null() {
-                let payload = Payload::of(value, field.field_type.required())
-                    .map_err(|error| error.with("field", field.number))?;
+        for (slot, field) in self.fields.iter().enumerate() {
+            let found = payload(slot, field).map_err(|error| error.with("field", field.number))?;
+            if let Some(payload) = found {
                 payloads.push((field.number, payload));
             } else if !field.field_type.is_optional() {
                 return Err(payload::wrong_kind(&field.field_type).with("field", field.number));
@@ -126,6 +137,7 @@ impl RecordShape {
     }
 
     /// A reader of all fields, one after the other.
+    #[inline]
     pub fn reader<'r>(&'r self, record: &'r Bytes) -> Result<RecordReader<'r>> {
         let table = Table::open(record)?;
         Ok(RecordReader { record, table, walk: Walk::default(), fields: self.fields.iter() })
@@ -165,19 +177,22 @@ impl RecordShape {
         }
     }
 
-    /// One field of floats; none where it is null.
-    pub fn read_f64(&self, record: &Bytes, slot: usize) -> Result<Option<f64>> {
-        let field = self.field(slot)?;
-        match (field.field_type.required(), field.find(record)?) {
-            (Type::F64, Stored::Payload(payload)) => {
-                read::float(payload).map(Some).map_err(|error| error.with("field", field.number))
-            }
-            (Type::F64, Stored::Null) => Ok(None),
-            (Type::F64, Stored::Unknown) => Ok(match field.missing {
-                Value::F64(value) => Some(value),
-                _ => None,
-            }),
-            _ => Err(payload::wrong_kind(&Type::F64).with("field", field.number)),
+    /// Two fields of floats; none where one is null.
+    pub fn read_point(
+        &self,
+        record: &Bytes,
+        (one, other): (usize, usize),
+    ) -> Result<Option<(f64, f64)>> {
+        let table = Table::open(record)?;
+        let (one, other) = (self.field(one)?.float(&table)?, self.field(other)?.float(&table)?);
+        Ok(one.zip(other))
+    }
+
+    /// The bytes of one field; none where it is null, or was not known when the record was written.
+    pub(crate) fn payload<'a>(&self, record: &'a Bytes, slot: usize) -> Result<Option<&'a [u8]>> {
+        match self.field(slot)?.find(record)? {
+            Stored::Payload(payload) => Ok(Some(payload)),
+            Stored::Null | Stored::Unknown => Ok(None),
         }
     }
 
@@ -197,7 +212,44 @@ pub struct RecordReader<'r> {
     fields: std::slice::Iter<'r, RecordField>,
 }
 
-impl RecordReader<'_> {
+impl<'r> RecordReader<'r> {
+    /// The next field if it is of a type that `is_of` takes and has a payload, which `read` then
+    /// reads; otherwise nothing is passed.
+    #[inline]
+    pub(crate) fn next_plain<T>(
+        &mut self,
+        is_of: impl FnOnce(&Type) -> bool,
+        read: impl FnOnce(&'r [u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(field) = self.fields.as_slice().first() else { return Ok(None) };
+        if !is_of(field.field_type.required()) {
+            return Ok(None);
+        }
+        let Stored::Payload(payload) = self.table.next(&mut self.walk, field.number)? else {
+            return Ok(None);
+        };
+        self.fields.next();
+        read(payload).map(Some).map_err(|error| error.with("field", field.number))
+    }
+
+    /// The next field if it is a text, or a word of an enum that knows it, and not null.
+    #[inline]
+    pub(crate) fn next_text(&mut self) -> Result<Option<&'r str>> {
+        match self.fields.as_slice().first().map(|field| field.field_type.required()) {
+            Some(Type::Text) => self.next_plain(|_| true, read::text),
+            Some(Type::Enum(words)) => {
+                let ahead = (self.walk, self.fields.clone());
+                let word = self.next_plain(|_| true, read::text)?;
+                let known = word.filter(|word| words.iter().any(|known| known == word));
+                if known.is_none() {
+                    (self.walk, self.fields) = ahead;
+                }
+                Ok(known)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The next field.
     #[inline]
     pub fn next_value(&mut self) -> Result<Value> {
@@ -213,6 +265,21 @@ impl RecordField {
     fn find<'r>(&self, record: &'r [u8]) -> Result<Stored<'r>> {
         let near = usize::from(self.number.saturating_sub(1));
         Table::open(record)?.find(self.number, near)
+    }
+
+    fn float(&self, table: &Table<'_>) -> Result<Option<f64>> {
+        let near = usize::from(self.number.saturating_sub(1));
+        match (self.field_type.required(), table.find(self.number, near)?) {
+            (Type::F64, Stored::Payload(payload)) => {
+                read::float(payload).map(Some).map_err(|error| error.with("field", self.number))
+            }
+            (Type::F64, Stored::Null) => Ok(None),
+            (Type::F64, Stored::Unknown) => Ok(match self.missing {
+                Value::F64(value) => Some(value),
+                _ => None,
+            }),
+            _ => Err(payload::wrong_kind(&Type::F64).with("field", self.number)),
+        }
     }
 
     fn read(&self, record: &Bytes, table: &Table<'_>, near: usize) -> Result<Value> {

@@ -8,7 +8,8 @@ use crate::value::{Value, json};
 use keyspace::model::Type;
 
 /// The bytes of one field, until they are copied into their record.
-pub(super) enum Payload<'v> {
+#[derive(Clone, Debug)]
+pub enum Payload<'v> {
     /// A number or an id: so many of these bytes.
     Short([u8; 16], usize),
     /// Text or bytes, as they are.
@@ -29,7 +30,7 @@ impl AsRef<[u8]> for Payload<'_> {
 
 impl<'v> Payload<'v> {
     /// The bytes of a value of a required type.
-    pub(super) fn of(value: &'v Value, of: &Type) -> Result<Payload<'v>> {
+    pub fn of(value: &'v Value, of: &Type) -> Result<Payload<'v>> {
         Ok(match (value, of) {
             (Value::Bool(value), Type::Bool) => short([u8::from(*value)]),
             (Value::I64(value), Type::I64)
@@ -67,10 +68,17 @@ impl<'v> Payload<'v> {
     }
 }
 
+impl Payload<'_> {
+    /// A number or an id, of at most sixteen bytes.
+    pub fn short<const N: usize>(value: [u8; N]) -> Self {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(value).for_each(|(byte, part)| *byte = part);
+        Payload::Short(bytes, N)
+    }
+}
+
 fn short<'v, const N: usize>(value: [u8; N]) -> Payload<'v> {
-    let mut bytes = [0; 16];
-    bytes.iter_mut().zip(value).for_each(|(byte, part)| *byte = part);
-    Payload::Short(bytes, N)
+    Payload::short(value)
 }
 
 fn list(items: &[Value], item_type: &Type) -> Result<Vec<u8>> {

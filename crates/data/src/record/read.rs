@@ -18,20 +18,16 @@ pub(super) fn value(record: &Bytes, payload: &[u8], of: &Type) -> Result<Value> 
     Ok(match of {
         Type::Text => Value::Text(text(payload)?.to_string()),
         Type::Bytes => Value::Bytes(record.slice_ref(payload)),
-        Type::Bool => match payload {
-            [0] => Value::Bool(false),
-            [1] => Value::Bool(true),
-            _ => return Err(corrupt("a truth value is neither 0 nor 1")),
-        },
-        Type::I64 => Value::I64(i64::from_be_bytes(array(payload)?)),
-        Type::U64 => Value::U64(u64::from_be_bytes(array(payload)?)),
+        Type::Bool => Value::Bool(truth(payload)?),
+        Type::I64 => Value::I64(signed(payload)?),
+        Type::U64 => Value::U64(unsigned(payload)?),
         Type::F64 => Value::F64(float(payload)?),
         Type::Uuid => Value::Uuid(array(payload)?),
         Type::TimeUuid => Value::TimeUuid(array(payload)?),
         Type::Ulid => Value::Ulid(array(payload)?),
-        Type::Timestamp => Value::Timestamp(i64::from_be_bytes(array(payload)?)),
-        Type::Duration => Value::Duration(i64::from_be_bytes(array(payload)?)),
-        Type::Date => Value::Date(i32::from_be_bytes(array(payload)?)),
+        Type::Timestamp => Value::Timestamp(signed(payload)?),
+        Type::Duration => Value::Duration(signed(payload)?),
+        Type::Date => Value::Date(days(payload)?),
         Type::Enum(words) => {
             let word = text(payload)?;
             if !words.iter().any(|known| known == word) {
@@ -62,17 +58,48 @@ pub(super) fn value(record: &Bytes, payload: &[u8], of: &Type) -> Result<Value> 
 }
 
 /// The text of a payload.
-pub(super) fn text(payload: &[u8]) -> Result<&str> {
+#[inline]
+pub(crate) fn text(payload: &[u8]) -> Result<&str> {
     std::str::from_utf8(payload).map_err(|error| corrupt("a text is not UTF-8").caused_by(error))
 }
 
+/// The truth value of a payload.
+#[inline]
+pub(crate) fn truth(payload: &[u8]) -> Result<bool> {
+    match payload {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        _ => Err(corrupt("a truth value is neither 0 nor 1")),
+    }
+}
+
+/// The signed number of a payload.
+#[inline]
+pub(crate) fn signed(payload: &[u8]) -> Result<i64> {
+    array(payload).map(i64::from_be_bytes)
+}
+
+/// The unsigned number of a payload.
+#[inline]
+pub(crate) fn unsigned(payload: &[u8]) -> Result<u64> {
+    array(payload).map(u64::from_be_bytes)
+}
+
+/// The day of a payload.
+#[inline]
+pub(crate) fn days(payload: &[u8]) -> Result<i32> {
+    array(payload).map(i32::from_be_bytes)
+}
+
 /// The bytes of a payload whose length its type gives.
-pub(super) fn array<const N: usize>(payload: &[u8]) -> Result<[u8; N]> {
+#[inline]
+pub(crate) fn array<const N: usize>(payload: &[u8]) -> Result<[u8; N]> {
     payload.try_into().map_err(|_| corrupt("a value has another length than its type"))
 }
 
 /// The float of a payload.
-pub(super) fn float(payload: &[u8]) -> Result<f64> {
+#[inline]
+pub(crate) fn float(payload: &[u8]) -> Result<f64> {
     let value = f64::from_be_bytes(array(payload)?);
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
     if !value.is_finite() || is_negative_zero {

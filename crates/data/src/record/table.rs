@@ -84,6 +84,7 @@ pub(super) fn write(
 
 impl<'r> Table<'r> {
     /// The front of a record.
+    #[inline]
     pub(super) fn open(record: &'r [u8]) -> Result<Self> {
         let truncated = || corrupt("it ends inside its table");
         let (format, rest) = record.split_first().ok_or_else(|| corrupt("it is empty"))?;

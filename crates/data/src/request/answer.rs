@@ -1,14 +1,14 @@
 //! Answers: rows that are decoded when somebody looks, and what writes and counters came to.
 
+use super::members::MemberReader;
+use super::next::Cursor;
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RecordReader;
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
 use crate::session::Usage;
 use crate::store::{Key, Version};
 use crate::value::Value;
 use bytes::Bytes;
-use keyspace::key::{KeyReader, Segment};
 use keyspace::model::{Atomicity, Mode, Pattern, Type};
 use keyspace::plan::hides_owner;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub enum Answer {
         /// The rows.
         rows: Vec<Record>,
         /// Where to go on; nothing at the end.
-        next: Option<String>,
+        next: Option<Cursor>,
     },
     /// `insert`, `put`, `update`, `delete`, `take`, and `add` on a field of a record.
     Changed(Changed),
@@ -212,6 +212,7 @@ impl Record {
     }
 
     /// The members' values, in the order of the shape, one after the other.
+    #[inline]
     pub fn reader(&self) -> Result<MemberReader<'_>> {
         let collection = &self.shape.collection;
         let ContentShape::Record(record) = &collection.content else {
@@ -220,9 +221,7 @@ impl Record {
         if !self.shape.is_whole {
             return Ok(MemberReader::Values(self.values()?.into_iter()));
         }
-        let key = KeyReader::new(self.key.as_ref()).map_err(unreadable)?;
-        let segments = collection.key.segments.iter();
-        Ok(MemberReader::Row { key, segments, fields: record.reader(&self.content)? })
+        MemberReader::of_row(&self.key, &collection.key, record.reader(&self.content)?)
     }
 
     /// The value of the member with this name.
@@ -297,47 +296,13 @@ impl Record {
     }
 }
 
-/// Reads the members of a record one after the other, as they are stored where that is possible.
-#[derive(Debug)]
-pub enum MemberReader<'r> {
-    /// A whole row: its key, then its fields.
-    Row {
-        /// What is left of the key.
-        key: KeyReader<'r>,
-        /// Its segments that were not read.
-        segments: std::slice::Iter<'r, Segment>,
-        /// The fields behind it.
-        fields: RecordReader<'r>,
-    },
-    /// Anything else.
-    Values(std::vec::IntoIter<Value>),
-}
-
-impl MemberReader<'_> {
-    /// The next member. To ask for more than the shape has is an error.
-    #[inline]
-    pub fn next_value(&mut self) -> Result<Value> {
-        match self {
-            MemberReader::Row { key, segments, fields } => match segments.next() {
-                Some(segment) => Ok(Value::from_segment(key.value(*segment).map_err(unreadable)?)),
-                None => fields.next_value(),
-            },
-            MemberReader::Values(values) => values.next().ok_or_else(misplaced),
-        }
-    }
-}
-
-#[cold]
-fn unreadable(error: keyspace::key::Error) -> Error {
-    Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error)
-}
-
 /// The value at a position, moved out where each is asked for once.
 fn taken(values: &mut [Value], at: usize) -> Result<Value> {
     let value = values.get_mut(at).ok_or_else(misplaced)?;
     Ok(std::mem::replace(value, Value::Null))
 }
 
-fn misplaced() -> Error {
+#[cold]
+pub(super) fn misplaced() -> Error {
     Error::new(ErrorKind::Internal, "a member is not where its shape says")
 }

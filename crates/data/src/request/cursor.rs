@@ -22,7 +22,7 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use keyspace::key::text::{parse_scalar, scalar_text};
 use keyspace::key::{self, Direction, KeyType};
-use keyspace::model::{Argument, ArgumentRole, Keyspace};
+use keyspace::model::{Argument, ArgumentRole, Pattern};
 use std::fmt;
 
 /// How long a cursor can be used.
@@ -167,23 +167,24 @@ impl Seal {
     }
 }
 
+/// What the cursors of a pattern are bound to, whoever calls.
+pub(super) fn bound_front(keyspace: &str, pattern: &Pattern, key: &KeyShape) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(256);
+    put(&mut bytes, b"keyway cursor 1");
+    put(&mut bytes, keyspace.as_bytes());
+    put(&mut bytes, pattern.name.value.as_bytes());
+    put_key(&mut bytes, key);
+    put(&mut bytes, pattern.by.join("\n").as_bytes());
+    bytes
+}
+
 /// What a cursor of this call is bound to.
 ///
 /// The arguments are those the call gives: what a pattern binds to `now` is another in every call.
 /// How many rows are asked for may change from page to page, and so may the caller's roles.
-pub(super) fn bound(
-    keyspace: &Keyspace,
-    call: &Call<'_>,
-    key: &KeyShape,
-    reverse: bool,
-) -> Vec<u8> {
+pub(super) fn bound(call: &Call<'_>, reverse: bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
-    put(&mut bytes, b"keyway cursor 1");
-    put(&mut bytes, keyspace.name.value.as_bytes());
-    put(&mut bytes, call.pattern.name().as_bytes());
-    put_key(&mut bytes, key);
-    let fixed = call.pattern.pattern.by.join("\n");
-    put(&mut bytes, fixed.as_bytes());
+    bytes.extend_from_slice(&call.pattern.cursor_front);
     for id in [call.caller.id(), call.caller.tenant()] {
         bytes.push(u8::from(id.is_some()));
         put(&mut bytes, id.unwrap_or_default().as_bytes());

@@ -23,6 +23,13 @@ pub trait Inputs: Send + Sync {
     /// The type decides what a number or a text of a binding becomes; what is given has its own.
     fn argument(&self, name: &str, of: Option<&Type>) -> Result<Option<Value>>;
 
+    /// What is given for the first segments of the pattern's key, where each is an argument as it
+    /// is given; nothing where one has to be asked for by itself.
+    fn key_front(&self, segments: usize) -> Option<Vec<&Value>> {
+        let _ = segments;
+        None
+    }
+
     /// A member of an earlier step of the batch.
     fn step_member(&self, step: &str, name: &str) -> Result<Value> {
         let _ = name;
@@ -106,6 +113,14 @@ impl Inputs for CallInputs<'_> {
         let in_row = self.row.and_then(|(each, row)| find(each, row, name));
         let found = in_row.or_else(|| find(&self.prepared.pattern.arguments, self.given, name));
         Ok(found.and_then(Given::value).cloned())
+    }
+
+    fn key_front(&self, segments: usize) -> Option<Vec<&Value>> {
+        if self.row.is_some() {
+            return None;
+        }
+        let front = self.prepared.key_arguments.get(..segments)?;
+        front.iter().map(|position| self.given.get((*position)?)?.value()).collect()
     }
 
     fn now(&self) -> Milliseconds {

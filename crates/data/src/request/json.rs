@@ -11,6 +11,7 @@
 
 use super::answer::{Answer, Changed, Record};
 use super::call::Given;
+use super::next::Cursor;
 use super::prepare::Prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Schema, Space};
@@ -163,6 +164,7 @@ impl Answer {
             }
             Answer::Page { rows, next } => {
                 let rows = rows.iter().map(Record::to_json);
+                let next = next.as_ref().map(Cursor::as_str);
                 json!({ "rows": rows.collect::<Result<Vec<_>>>()?, "next": next })
             }
             Answer::Changed(changed) => changed.to_json(schema)?,

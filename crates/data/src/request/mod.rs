@@ -15,16 +15,20 @@ mod call;
 mod cursor;
 mod inputs;
 mod json;
+mod members;
+mod next;
 mod prepare;
 mod read;
 mod segments;
 mod write;
 
-pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, MemberReader, Record, Reply};
+pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
 pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
 pub use json::key_text;
+pub use members::MemberReader;
+pub use next::Cursor;
 pub use prepare::Prepared;
 
 use crate::clock::{Clock, Random};

@@ -1,9 +1,10 @@
 //! A pattern made ready: its plan on this store, and everything that goes by name looked up once.
 
 use super::answer::AnswerShape;
+use super::cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
-use keyspace::model::{Pattern, StepAction, StoreKind};
+use keyspace::model::{Pattern, Segment, StepAction, StoreKind};
 use keyspace::plan::{
     Bounds, PageReads, Plan, is_admitted_late, owners_judged, page_reads, reads_stored_row, uses,
 };
@@ -28,6 +29,10 @@ pub struct Prepared {
     pub steps: Vec<PreparedStep>,
     /// What a list may read for one page.
     pub page_reads: PageReads,
+    /// For each segment of the key it goes by: which argument is its value, as it is given.
+    pub(super) key_arguments: Vec<Option<usize>>,
+    /// What binds the cursors of a list to it, whoever calls.
+    pub(super) cursor_front: Vec<u8>,
     plan: Plan,
     kind: StoreKind,
 }
@@ -79,7 +84,7 @@ impl Prepared {
         let kind = schema.kind();
         let reads = reads_stored_row(schema.keyspace(), &pattern);
         let page_reads = page_reads(schema.keyspace(), kind, &pattern);
-        Ok(Prepared {
+        let mut prepared = Prepared {
             pattern,
             collection,
             index,
@@ -88,9 +93,17 @@ impl Prepared {
             reads,
             steps,
             page_reads,
+            key_arguments: Vec::new(),
+            cursor_front: Vec::new(),
             plan,
             kind,
-        })
+        };
+        if prepared.collection.is_some() {
+            prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
+            let (name, key) = (&schema.keyspace().name.value, prepared.key()?);
+            prepared.cursor_front = cursor::bound_front(name, &prepared.pattern, key);
+        }
+        Ok(prepared)
     }
 
     /// The pattern's name.
@@ -195,6 +208,20 @@ impl PreparedStep {
             admitted_late: is_admitted_late(schema.keyspace(), step),
         })
     }
+}
+
+/// For each segment of a pattern's key: which argument is its value, as it is given. None of one
+/// that the caller fills, that is bound, or that is computed.
+fn key_arguments(pattern: &Pattern, filled: &[String]) -> Vec<Option<usize>> {
+    let segments = pattern.key().into_iter().flat_map(|key| key.segments());
+    let argument = |segment: &Segment| {
+        let is_bound = pattern.bind.iter().any(|bound| bound.name.value == segment.name);
+        if segment.source.is_some() || is_bound || filled.contains(&segment.name) {
+            return None;
+        }
+        pattern.arguments.iter().position(|argument| argument.name == segment.name)
+    };
+    segments.map(argument).collect()
 }
 
 fn index_position(collection: &CollectionSchema, name: Option<&str>) -> Result<Option<usize>> {

@@ -109,9 +109,12 @@ fn check_once(writes: &[Write]) -> Result<()> {
         std::iter::from_fn(|| rest.next().map(|one| (one, rest.clone())))
             .any(|(one, mut later)| later.any(|other| unclear(one, other)))
     } else {
-        let mut sorted: Vec<&Write> = writes.iter().collect();
-        sorted.sort_unstable_by(|one, other| one.key().cmp(other.key()));
-        sorted.array_windows().any(|[one, other]| unclear(one, other))
+        let mut sorted: Vec<(u128, &Write)> =
+            writes.iter().map(|write| (write.key().front(), write)).collect();
+        sorted.sort_unstable_by(|(front, one), (other_front, other)| {
+            front.cmp(other_front).then_with(|| one.key().cmp(other.key()))
+        });
+        sorted.array_windows().any(|[(_, one), (_, other)]| unclear(one, other))
     };
     match twice {
         false => Ok(()),

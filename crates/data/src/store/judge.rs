@@ -9,7 +9,9 @@
 //! It reads only rows that are checked or added to: a put without a check costs no look-up.
 //! A batch must have passed [`Batch::check_limits`]. Nothing is written here.
 
-use super::{Batch, Conflict, Expect, Found, Key, Row, Total, Where, WindowRule, Write};
+use super::{
+    Batch, Conflict, Expect, Found, Key, Row, Total, Trail, Version, Where, WindowRule, Write,
+};
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use bytes::Bytes;
@@ -32,62 +34,122 @@ pub enum Judgement {
     Conflict(Conflict),
 }
 
+/// What a batch does to one row, as the batch holds it: nothing is copied.
+pub type Touch<'b> = (&'b Key, Made<'b>);
+
+/// What a row is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Made<'b> {
+    /// This.
+    Put {
+        /// Its content.
+        value: &'b Bytes,
+        /// Its version.
+        version: Option<Version>,
+        /// When it ends.
+        expires: Option<Milliseconds>,
+        /// What the protocol over group-atomic stores keeps with it.
+        trail: Option<&'b Trail>,
+    },
+    /// A counter with this total.
+    Count(Total),
+    /// There is none.
+    Gone,
+}
+
+impl Made<'_> {
+    /// The row it is now, if there is one.
+    pub fn row(&self) -> Option<Row> {
+        match self {
+            Made::Put { value, version, expires, trail } => Some(Row {
+                value: Bytes::clone(value),
+                version: *version,
+                expires: *expires,
+                trail: trail.cloned().map(Box::new),
+            }),
+            Made::Count(total) => Some(counter_row(*total)),
+            Made::Gone => None,
+        }
+    }
+}
+
+/// What [`weigh`] finds of a batch.
+#[derive(Debug)]
+pub enum Weighed<'b> {
+    /// Everything holds.
+    Commit {
+        /// What changes, each row once; counters have their last value.
+        touched: Vec<Touch<'b>>,
+        /// What each `Add` came to, in their order.
+        totals: Vec<Total>,
+    },
+    /// Something does not hold.
+    Conflict(Conflict),
+}
+
 /// Judges a batch by the rows there are. `current` answers what lies under a key, be it expired or
 /// a tombstone.
-pub fn judge(
-    batch: &Batch,
+pub fn judge(batch: &Batch, current: impl FnMut(&Key) -> Result<Option<Row>>) -> Result<Judgement> {
+    Ok(match weigh(batch, current)? {
+        Weighed::Conflict(conflict) => Judgement::Conflict(conflict),
+        Weighed::Commit { touched, totals } => {
+            let effects = touched.into_iter().map(|(key, made)| (key.clone(), made.row()));
+            Judgement::Commit { effects: effects.collect(), totals }
+        }
+    })
+}
+
+/// The same, for a store that needs no rows of its own to apply them.
+pub fn weigh<'b>(
+    batch: &'b Batch,
     mut current: impl FnMut(&Key) -> Result<Option<Row>>,
-) -> Result<Judgement> {
+) -> Result<Weighed<'b>> {
     for (number, check) in batch.checks.iter().enumerate() {
         let row = current(&check.key)?;
         if let Err(found) = check.expect.meet(row.as_ref(), batch.now) {
-            return Ok(Judgement::Conflict(Conflict { at: Where::Check(number), found }));
+            return Ok(Weighed::Conflict(Conflict { at: Where::Check(number), found }));
         }
     }
-    let mut effects: Vec<Effect> = Vec::with_capacity(batch.writes.len());
+    let mut touched: Vec<Touch<'b>> = Vec::with_capacity(batch.writes.len());
     let mut totals = Vec::new();
     let adds = batch.writes.iter().filter(|write| matches!(write, Write::Add { .. })).count();
-    // Where the row of a counter lies among the effects; of use only if there are several adds.
+    // Where a counter lies among what is touched; of use only if there are several adds.
     let mut counters: HashMap<&Key, usize> = HashMap::new();
     for (number, write) in batch.writes.iter().enumerate() {
         match write {
             Write::Put { key, value, expires, versioned, trail } => {
-                let row = Row {
-                    value: value.clone(),
-                    version: versioned.then_some(batch.id),
-                    expires: *expires,
-                    trail: trail.clone(),
-                };
-                effects.push((key.clone(), Some(row)));
+                let version = versioned.then_some(batch.id);
+                let trail = trail.as_deref();
+                touched.push((key, Made::Put { value, version, expires: *expires, trail }));
             }
-            Write::Delete { key } => effects.push((key.clone(), None)),
+            Write::Delete { key } => touched.push((key, Made::Gone)),
             Write::Add { key, amount, expires, window } => {
-                let earlier = counters.get(key).and_then(|place| effects.get_mut(*place));
+                let earlier = counters.get(key).and_then(|place| touched.get_mut(*place));
                 let before = match &earlier {
-                    Some((_, row)) => count_of(row.as_ref(), batch.now)?,
-                    None => count_of(current(key)?.as_ref(), batch.now)?,
+                    Some((_, Made::Count(total))) => Some(*total),
+                    _ => count_of(current(key)?.as_ref(), batch.now)?,
                 };
                 let total = match add(before, *amount, *expires, *window) {
                     Ok(total) => total,
                     Err(found) => {
                         let at = Where::Write(number);
-                        return Ok(Judgement::Conflict(Conflict { at, found }));
+                        return Ok(Weighed::Conflict(Conflict { at, found }));
                     }
                 };
                 totals.push(total);
                 match earlier {
-                    Some((_, row)) => *row = Some(counter_row(total)),
+                    Some((_, made)) => *made = Made::Count(total),
                     None => {
                         if adds > 1 {
-                            counters.insert(key, effects.len());
+                            counters.insert(key, touched.len());
                         }
-                        effects.push((key.clone(), Some(counter_row(total))));
+                        touched.push((key, Made::Count(total)));
                     }
                 }
             }
         }
     }
-    Ok(Judgement::Commit { effects, totals })
+    Ok(Weighed::Commit { touched, totals })
 }
 
 impl Expect {

@@ -20,6 +20,19 @@ impl Key {
         &self.0
     }
 
+    /// Its first 16 bytes as a number; zeros where it is shorter. Numbers are compared faster than
+    /// bytes, and are in the same order unless they are the same.
+    pub fn front(&self) -> u128 {
+        match self.0.first_chunk() {
+            Some(front) => u128::from_be_bytes(*front),
+            None => {
+                let mut front = [0; 16];
+                front.iter_mut().zip(&self.0).for_each(|(byte, own)| *byte = *own);
+                u128::from_be_bytes(front)
+            }
+        }
+    }
+
     /// The number of the space it belongs to; 0, which no space has, for fewer than two bytes.
     pub fn space(&self) -> u16 {
         match self.0.as_ref() {
@@ -95,5 +108,29 @@ impl From<KeyRange> for Range {
 impl fmt::Debug for Range {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}..{}", self.start.escape_ascii(), self.end.escape_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fronts_are_in_the_order_of_keys_unless_they_are_the_same() {
+        let long = [7; 40];
+        let keys: [&[u8]; 9] = [
+            b"",
+            b"\x00",
+            b"\x00\x01",
+            b"\x00\x01a",
+            b"\x00\x01a\x00",
+            b"\x00\x01abcdefghijklmn",
+            b"\x00\x01abcdefghijklmnopq",
+            &long,
+            b"\xff",
+        ];
+        let keys = keys.map(|bytes| Key::new(bytes.to_vec()));
+        assert!(keys.is_sorted() && keys.is_sorted_by_key(Key::front));
+        assert_eq!(keys.iter().filter(|key| key.front() == 0).count(), 2);
     }
 }

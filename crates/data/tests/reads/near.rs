@@ -4,6 +4,7 @@ use crate::support::{Bench, ann};
 use data::clock::SeededRandom;
 use data::geo::distance;
 use data::request::Answer;
+use data::store::Write;
 use data::{ErrorKind, Value};
 use serde_json::json;
 
@@ -149,6 +150,37 @@ fn rows_at_one_place_come_by_their_key() {
     for pattern in ALL {
         assert_eq!(near(&bench, pattern, (1.0, 1.0), 0.0, 100), (0..10).collect::<Vec<_>>());
         assert_eq!(near(&bench, pattern, (1.0, 1.0), 0.0, 3), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn a_row_that_moves_after_its_entry_was_read_is_measured_where_it_is() {
+    let bench = Bench::open(&places(100));
+    fill(&bench, &[(52.5, 13.4), (52.501, 13.4)]);
+    let collection = bench.collection("places");
+    // The row changes, its entries stay: what a reader meets between its scan and its fetch.
+    let rewrite = |(latitude, longitude): (f64, f64)| {
+        let slots = [Value::F64(latitude), Value::F64(longitude), Value::Text(String::new())];
+        bench.commit(vec![Write::Put {
+            key: collection.key.encode(&[Value::U64(0)]).unwrap(),
+            value: collection.encode(&slots).unwrap(),
+            expires: None,
+            versioned: collection.mode.has_version(),
+            trail: None,
+        }]);
+    };
+    for pattern in ["around", "around_hash", "around_kept"] {
+        let found = || near(&bench, pattern, (52.5, 13.4), 1_000.0, 10);
+        rewrite((52.5, 13.4));
+        assert_eq!(found(), [0, 1], "{pattern}");
+        // Within its cell, and farther away than the other.
+        rewrite((52.502, 13.4));
+        assert_eq!(found(), [1, 0], "{pattern}");
+        // Within its cell, and too far away; then in another cell.
+        rewrite((52.52, 13.4));
+        assert_eq!(found(), [1], "{pattern}");
+        rewrite((-52.5, 13.4));
+        assert_eq!(found(), [1], "{pattern}");
     }
 }
 

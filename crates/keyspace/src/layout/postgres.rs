@@ -3,6 +3,7 @@
 //! | type | column | because |
 //! |---|---|---|
 //! | `text`, `ulid`, enums | `text COLLATE "C"` | sorts by bytes whatever the database's locale |
+//! | U+0000 in a text | U+0001 U+0001, and U+0001 is U+0001 U+0002 | PostgreSQL has none; this sorts |
 //! | `u64` | `numeric(20,0)` | there is no unsigned integer |
 //! | `timeuuid` | `uuid` in the UUIDv6 order of its fields | `uuid` sorts by bytes |
 //! | `timestamp` | `timestamptz(3)` | milliseconds, exactly |
@@ -11,8 +12,9 @@
 //!
 //! `jsonb` would lose the order of keys, repeated keys and the forms of numbers.
 //! A key whose segments after the bar go in both directions has an index declared so; one that is
-//! all descending is scanned backwards. PostgreSQL has no text with a zero byte and no instant
-//! before 4713 BC: a driver refuses both. Nothing here connects to anything.
+//! all descending is scanned backwards. The end of a row that never ends is `infinity`. PostgreSQL
+//! has no instant before 4713 BC or after 294276: a driver refuses those. Nothing here connects to
+//! anything.
 
 use super::remarks::{column_lines, comment_lines, quoted_text};
 use super::sql::{self, Sql};
@@ -172,8 +174,9 @@ fn indexes(table: &Table<PostgresType>, names: &mut Names) -> Vec<PostgresIndex>
             partial: false,
         });
     }
-    // Entries end with their row, so only rows are swept.
-    let is_swept = !matches!(table.purpose, Purpose::Entries { .. });
+    // Entries go with their row. Claims are swept like rows: what is written over an ended row
+    // leaves its claims behind.
+    let is_swept = !matches!(table.purpose, Purpose::Entries { unique: false, .. });
     let ends = table.columns.iter().find(|column| Some(&column.name) == table.expires.as_ref());
     if let (true, Some(column)) = (is_swept, ends) {
         indexes.push(PostgresIndex {
@@ -191,6 +194,21 @@ pub fn print(keyspace: &Keyspace) -> String {
 }
 
 impl PostgresLayout {
+    /// The statements that make the schema itself, in order.
+    pub fn schema_statements(&self) -> Vec<String> {
+        let schema = DIALECT.name(&self.schema);
+        let mut statements = vec![format!("CREATE SCHEMA IF NOT EXISTS {schema}")];
+        let comment = |about| format!("COMMENT ON SCHEMA {schema} IS {}", quoted_text(about));
+        statements.extend(self.about.as_deref().map(comment));
+        statements
+    }
+
+    /// The definition of a column, as it stands in the statement that makes its table.
+    pub fn column(&self, column: &Column<PostgresType>) -> String {
+        let (name, text, _) = definition(column);
+        format!("{name} {text}")
+    }
+
     /// The statements that make a table, its indexes and its comment, in order.
     pub fn statements(&self, table: &PostgresTable) -> Vec<String> {
         let schema = DIALECT.name(&self.schema);
@@ -242,11 +260,9 @@ fn definition(column: &Column<PostgresType>) -> (String, String, Option<String>)
 
 impl fmt::Display for PostgresLayout {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schema = DIALECT.name(&self.schema);
         writeln!(formatter, "-- The keyspace as a schema of PostgreSQL.")?;
-        writeln!(formatter, "CREATE SCHEMA IF NOT EXISTS {schema};")?;
-        if let Some(about) = &self.about {
-            writeln!(formatter, "COMMENT ON SCHEMA {schema} IS {};", quoted_text(about))?;
+        for statement in self.schema_statements() {
+            writeln!(formatter, "{statement};")?;
         }
         for table in &self.tables {
             write!(formatter, "\n{}", comment_lines(&table.table.remarks))?;

@@ -16,9 +16,9 @@ pub struct TimeUuid(pub [u8; 16]);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ulid(pub [u8; 16]);
 
-scalar!(Uuid, [u8; 16], Uuid, "a UUID is 32 hexadecimal digits in five groups");
-scalar!(TimeUuid, [u8; 16], TimeUuid, "a time UUID is a UUID of version 1");
-scalar!(Ulid, [u8; 16], Ulid, "a ULID is 26 letters and digits");
+scalar!(Uuid, [u8; 16], Uuid, uuid, "a UUID is 32 hexadecimal digits in five groups");
+scalar!(TimeUuid, [u8; 16], TimeUuid, time_uuid, "a time UUID is a UUID of version 1");
+scalar!(Ulid, [u8; 16], Ulid, ulid, "a ULID is 26 letters and digits");
 
 impl Ulid {
     /// The milliseconds since 1970 it begins with.

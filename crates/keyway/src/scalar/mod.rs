@@ -34,7 +34,7 @@ fn read(text: &str, of: KeyType, expected: &'static str) -> Result<Value<'static
 
 /// What a value is read from, and what it becomes: for each type of this module.
 macro_rules! scalar {
-    ($name:ident, $inner:ty, $variant:ident, $expected:literal) => {
+    ($name:ident, $inner:ty, $variant:ident, $member:ident, $expected:literal) => {
         impl std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 super::write(formatter, keyspace::key::Value::$variant(self.0))
@@ -71,11 +71,19 @@ macro_rules! scalar {
         }
 
         impl $crate::typed::FromValue for $name {
+            #[inline]
             fn from_value(value: data::Value) -> data::Result<Self> {
                 match value {
                     data::Value::$variant(value) => Ok($name(value)),
                     other => Err($crate::typed::unexpected(stringify!($name), &other)),
                 }
+            }
+
+            #[inline]
+            fn from_stored(
+                members: &mut $crate::typed::MemberReader<'_>,
+            ) -> data::Result<Option<Self>> {
+                Ok(members.$member()?.map($name))
             }
         }
     };

@@ -11,8 +11,8 @@ pub struct Timestamp(pub i64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);
 
-scalar!(Timestamp, i64, Timestamp, "an instant is written `2026-11-15T10:00:00.000Z`");
-scalar!(Date, i32, Date, "a day is written `2026-11-15`");
+scalar!(Timestamp, i64, Timestamp, timestamp, "an instant is written `2026-11-15T10:00:00.000Z`");
+scalar!(Date, i32, Date, date, "a day is written `2026-11-15`");
 
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;

@@ -13,7 +13,7 @@ mod value;
 mod word;
 
 pub use answer::{FromAnswer, Results, Row};
-pub use data::request::Given;
+pub use data::request::{Given, MemberReader};
 pub use optional::Optional;
 pub(crate) use value::unexpected;
 pub use value::{FromValue, Values};
@@ -47,13 +47,13 @@ impl Scope {
         TypedCall { scope: self.clone(), position, given, id: None, answer: PhantomData }
     }
 
-    pub(crate) async fn send(
+    pub(crate) fn send(
         &self,
         position: usize,
         given: Vec<Given>,
         id: Option<CommitId>,
-    ) -> Result<data::request::Reply> {
-        self.keyway.send(position, given, &self.caller, id).await
+    ) -> impl Future<Output = Result<data::request::Reply>> + Send {
+        self.keyway.send(position, given, &self.caller, id)
     }
 
     /// The position of a pattern's argument.

@@ -1,5 +1,7 @@
 //! Arguments that may be left out: a value gives one, an `Option` decides when the program runs.
 
+use data::request::Cursor;
+
 /// A `T`, or perhaps one. `None` leaves the argument out.
 ///
 /// `.limit(20)`, `.limit(Some(20))` and `.cursor(page.next)` are all calls with it.
@@ -21,6 +23,18 @@ impl<T> Optional<T> for T {
 impl<T> Optional<T> for Option<T> {
     fn into_optional(self) -> Option<T> {
         self
+    }
+}
+
+impl Optional<String> for Cursor {
+    fn into_optional(self) -> Option<String> {
+        Some(self.into())
+    }
+}
+
+impl Optional<String> for Option<Cursor> {
+    fn into_optional(self) -> Option<String> {
+        self.map(String::from)
     }
 }
 

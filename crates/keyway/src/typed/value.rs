@@ -8,6 +8,14 @@ use data::{Error, ErrorKind, Result, Value};
 pub trait FromValue: Sized {
     /// The value as this type.
     fn from_value(value: Value) -> Result<Self>;
+
+    /// The next member as this type, where it needs no value in between. Otherwise nothing is
+    /// taken.
+    #[inline]
+    fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
+        let _ = members;
+        Ok(None)
+    }
 }
 
 /// The values of a record, in the order of its shape.
@@ -16,6 +24,7 @@ pub struct Values<'r>(MemberReader<'r>);
 
 impl<'r> Values<'r> {
     /// The values of a record.
+    #[inline]
     pub fn of(record: &'r Record) -> Result<Self> {
         record.reader().map(Values)
     }
@@ -23,7 +32,10 @@ impl<'r> Values<'r> {
     /// The next value.
     #[inline]
     pub fn take<T: FromValue>(&mut self) -> Result<T> {
-        T::from_value(self.0.next_value()?)
+        match T::from_stored(&mut self.0)? {
+            Some(value) => Ok(value),
+            None => T::from_value(self.0.next_value()?),
+        }
     }
 }
 
@@ -56,7 +68,7 @@ pub(crate) fn unexpected(expected: &'static str, found: &Value) -> Error {
 
 /// Types that are one variant of a value.
 macro_rules! plain {
-    ($($rust:ty, $variant:ident, $name:literal;)*) => {
+    ($($rust:ty, $variant:ident, $name:literal $(, $stored:expr)?;)*) => {
         $(impl FromValue for $rust {
             #[inline]
             fn from_value(value: Value) -> Result<Self> {
@@ -65,16 +77,21 @@ macro_rules! plain {
                     other => Err(unexpected($name, &other)),
                 }
             }
+
+            $(#[inline]
+            fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
+                $stored(members)
+            })?
         })*
     };
 }
 
 plain! {
-    bool, Bool, "bool";
-    i64, I64, "i64";
-    u64, U64, "u64";
-    f64, F64, "f64";
-    String, Text, "text";
+    bool, Bool, "bool", MemberReader::bool;
+    i64, I64, "i64", MemberReader::i64;
+    u64, U64, "u64", MemberReader::u64;
+    f64, F64, "f64", MemberReader::f64;
+    String, Text, "text", |members: &mut MemberReader<'_>| members.text(|text| Ok(text.to_string()));
     Bytes, Bytes, "bytes";
     serde_json::Value, Json, "json";
 }
@@ -85,6 +102,11 @@ impl<T: FromValue> FromValue for Option<T> {
             Value::Null => Ok(None),
             value => T::from_value(value).map(Some),
         }
+    }
+
+    #[inline]
+    fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
+        Ok(T::from_stored(members)?.map(Some))
     }
 }
 

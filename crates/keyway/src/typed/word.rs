@@ -31,12 +31,17 @@ pub trait Word: Copy + PartialEq + 'static {
     /// The variant of a stored value.
     fn from_stored(value: Value) -> Result<Self> {
         match value {
-            Value::Text(word) => Self::from_word(&word).map_err(|error| {
-                Error::new(ErrorKind::Mismatch, "a stored word is not in the keyspace file")
-                    .caused_by(error)
-            }),
+            Value::Text(word) => Self::from_stored_word(&word),
             other => Err(unexpected("enum", &other)),
         }
+    }
+
+    /// The variant of a stored word.
+    fn from_stored_word(word: &str) -> Result<Self> {
+        Self::from_word(word).map_err(|error| {
+            Error::new(ErrorKind::Mismatch, "a stored word is not in the keyspace file")
+                .caused_by(error)
+        })
     }
 }
 
@@ -76,6 +81,12 @@ macro_rules! typed_word {
         impl $crate::typed::FromValue for $name {
             fn from_value(value: $crate::Value) -> $crate::Result<Self> {
                 $crate::typed::Word::from_stored(value)
+            }
+
+            fn from_stored(
+                members: &mut $crate::typed::MemberReader<'_>,
+            ) -> $crate::Result<::std::option::Option<Self>> {
+                members.text($crate::typed::Word::from_stored_word)
             }
         }
     };

@@ -11,18 +11,21 @@
 //! see it once it is applied. After a write that failed, nothing is written any more.
 
 use super::changes::ChangeLog;
-use super::error::{poisoned, reading};
+use super::error::{no_trails, poisoned, reading};
 use super::layout;
 use super::outcome::Outcomes;
 use super::tables::{Published, Tables};
 use super::witness::Witness;
 use data::clock::Milliseconds;
-use data::store::judge::Effect;
-use data::store::{Batch, CommitId, Durability, Judgement, Key, Outcome, Row, Total, judge};
+use data::store::judge::{Made, Touch, Weighed, counter_row, weigh};
+use data::store::{Batch, CommitId, Durability, Key, Outcome, Row, Total};
 use data::{Error, ErrorKind, Result};
 use fjall::{OwnedWriteBatch, PersistMode};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Rows so few that their order does not matter.
+const FEW_ROWS: usize = 16;
 
 /// Whoever may commit.
 pub(super) struct Committer {
@@ -57,21 +60,21 @@ pub(super) enum Fault {
 
 /// What the batches of one group come to together.
 #[derive(Default)]
-struct Group {
+struct Group<'b> {
     /// What the first batch changes, each row once; looked up only if another one follows.
-    first: Vec<Effect>,
-    rows: HashMap<Key, Option<Row>>,
+    first: Vec<Touch<'b>>,
+    rows: HashMap<&'b Key, Made<'b>>,
     /// The ends that rows had before, where they were read.
     ends: HashMap<Key, Milliseconds>,
     commits: Vec<Commit>,
 }
 
-impl Group {
+impl<'b> Group<'b> {
     /// Adds what a batch changes.
-    fn add(&mut self, effects: Vec<Effect>) {
+    fn add(&mut self, touched: Vec<Touch<'b>>) {
         match self.commits.is_empty() {
-            true => self.first = effects,
-            false => self.rows.extend(effects),
+            true => self.first = touched,
+            false => self.rows.extend(touched),
         }
     }
 
@@ -124,13 +127,18 @@ impl Committer {
     }
 
     /// Judges one batch, and adds it to the group if it holds.
-    fn take(&self, batch: &Batch, group: &mut Group) -> Answer {
+    fn take<'b>(&self, batch: &'b Batch, group: &mut Group<'b>) -> Answer {
         let mut is_pending = !group.commits.is_empty();
         let outcome = self.judge(batch, group, &mut is_pending);
         Answer { id: batch.id, outcome, is_pending }
     }
 
-    fn judge(&self, batch: &Batch, group: &mut Group, is_pending: &mut bool) -> Result<Outcome> {
+    fn judge<'b>(
+        &self,
+        batch: &'b Batch,
+        group: &mut Group<'b>,
+        is_pending: &mut bool,
+    ) -> Result<Outcome> {
         if self.is_poisoned {
             return Err(poisoned());
         }
@@ -142,15 +150,15 @@ impl Committer {
             *is_pending = false;
             return Ok(Outcome::Committed { totals });
         }
-        match judge(batch, |key| self.current(key, group))? {
-            Judgement::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),
-            Judgement::Commit { effects, totals } => {
+        match weigh(batch, |key| self.current(key, group))? {
+            Weighed::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),
+            Weighed::Commit { touched, totals } => {
                 *is_pending = true;
                 let keys = match self.changes {
-                    Some(_) => effects.iter().map(|(key, _)| key.clone()).collect(),
+                    Some(_) => touched.iter().map(|(key, _)| Key::clone(key)).collect(),
                     None => Vec::new(),
                 };
-                group.add(effects);
+                group.add(touched);
                 let commit = Commit { id: batch.id, now: batch.now, totals: totals.clone(), keys };
                 group.commits.push(commit);
                 Ok(Outcome::Committed { totals })
@@ -159,9 +167,9 @@ impl Committer {
     }
 
     /// The row as the batches before in the group leave it.
-    fn current(&self, key: &Key, group: &mut Group) -> Result<Option<Row>> {
-        if let Some(row) = group.rows.get(key) {
-            return Ok(row.clone());
+    fn current(&self, key: &Key, group: &mut Group<'_>) -> Result<Option<Row>> {
+        if let Some(made) = group.rows.get(key) {
+            return Ok(made.row());
         }
         let stored = self.tables.rows.get(key).map_err(reading)?;
         let row = stored.map(layout::decode_row).transpose()?;
@@ -172,7 +180,7 @@ impl Committer {
     }
 
     /// Writes a group, and lets it be seen.
-    fn write(&mut self, group: Group) -> Result<(), Failure> {
+    fn write(&mut self, group: Group<'_>) -> Result<(), Failure> {
         let mut sequence = self.sequence;
         let written = self.collect(group, &mut sequence);
         let written = written.map_err(|error| Failure { kind: error.kind(), is_unknown: false })?;
@@ -186,16 +194,18 @@ impl Committer {
     }
 
     /// What is to be written for a group, and the number of its last commit.
-    fn collect(&mut self, group: Group, sequence: &mut u64) -> Result<OwnedWriteBatch> {
+    fn collect(&mut self, group: Group<'_>, sequence: &mut u64) -> Result<OwnedWriteBatch> {
         let now = group.commits.iter().map(|commit| commit.now).max().unwrap_or(Milliseconds::MIN);
         self.outcomes.advance(now, self.sequence + 1)?;
         let mut written =
             self.start(group.rows.len() + group.first.len() + group.commits.len() * 2 + 4);
-        let mut rows: Vec<Effect> = group.first;
+        let mut rows = group.first;
         rows.extend(group.rows);
-        // Neighbours are put in one after the other: the engine then finds its way to each through
-        // memory that it has just touched.
-        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        if rows.len() > FEW_ROWS {
+            // Neighbours are put in one after the other: the engine then finds its way to each
+            // through memory that it has just touched. The exact order does not matter.
+            rows.sort_by_cached_key(|(key, _)| key.front());
+        }
         self.write_rows(rows, &group.ends, &mut written)?;
         for commit in &group.commits {
             *sequence += 1;
@@ -234,25 +244,36 @@ impl Committer {
 
     fn write_rows(
         &mut self,
-        rows: Vec<Effect>,
+        rows: Vec<Touch<'_>>,
         ends: &HashMap<Key, Milliseconds>,
         written: &mut OwnedWriteBatch,
     ) -> Result<()> {
         let table = &self.tables.rows;
         let mut earliest = self.watermark;
-        for (key, row) in rows {
-            let Some(row) = row else {
-                written.remove(table, key.bytes().clone());
-                continue;
+        for (key, made) in rows {
+            let counted;
+            let (value, version, expires) = match made {
+                Made::Gone => {
+                    written.remove(table, key.as_ref());
+                    continue;
+                }
+                Made::Put { trail: Some(_), .. } => return Err(no_trails()),
+                Made::Put { value, version, expires, trail: None } => (value, version, expires),
+                Made::Count(total) => {
+                    counted = counter_row(total);
+                    (&counted.value, counted.version, counted.expires)
+                }
             };
             // An end that was there before is there still: only sweeping removes it.
-            if let Some(expires) = row.expires
-                && ends.get(&key) != Some(&expires)
+            if let Some(expires) = expires
+                && ends.get(key) != Some(&expires)
             {
                 earliest = earliest.min(expires);
-                written.insert(table, layout::due_key(expires, &key), Vec::new());
+                written.insert(table, layout::due_key(expires, key), Vec::new());
             }
-            written.insert(table, key.bytes().clone(), layout::encode_row(&row)?);
+            // A copy of the key, because the engine keeps it for long and looks at it often: all
+            // of its keys then lie close together, without the room that their makers left.
+            written.insert(table, key.as_ref(), layout::encode_row(value, version, expires));
         }
         if earliest < self.watermark {
             self.watermark = earliest;

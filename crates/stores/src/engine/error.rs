@@ -44,6 +44,11 @@ pub(super) fn damaged(what: &'static str) -> Error {
         .with("what", what)
 }
 
+/// A row of the protocol over group-atomic stores.
+pub(super) fn no_trails() -> Error {
+    Error::new(ErrorKind::Unsupported, "the engine keeps no trails of rows")
+}
+
 /// A call to a store that was closed.
 pub(super) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "the store is closed; open it anew")

@@ -57,8 +57,8 @@ enum Rest {
     Nothing,
     /// A part of a batch.
     Part,
-    /// Something broken, with whole batches behind it.
-    Batches,
+    /// Something broken, with whole batches behind it; the first number of a commit in those.
+    Batches(Option<u64>),
 }
 
 /// A whole batch.
@@ -95,10 +95,14 @@ pub(super) fn check(engine: &Path, witness: &Witness) -> Result<()> {
         }
     }
     match active {
-        Some((path, end, Rest::Batches)) if witness.is_every_commit_synced() => {
+        Some((path, end, Rest::Batches(_))) if witness.is_every_commit_synced() => {
             Err(damaged(path, end))
         }
-        Some((path, end, Rest::Part | Rest::Batches)) => {
+        // What lies before a number that is witnessed was synced with it.
+        Some((path, end, Rest::Batches(Some(number)))) if number <= witness.sequence() => {
+            Err(damaged(path, end))
+        }
+        Some((path, end, Rest::Part | Rest::Batches(_))) => {
             cut(path, end).map_err(|error| file_error(error, path))
         }
         Some((_, _, Rest::Nothing)) | None => Ok(()),
@@ -164,15 +168,19 @@ fn rest_of(rest: &[u8], understood: u64) -> io::Result<Rest> {
     // A batch begins behind the end of another: of the broken one, or of one behind that.
     let from = usize::try_from(understood).unwrap_or(usize::MAX).saturating_sub(TRAILER.len());
     let searched = rest.get(from..).unwrap_or_default();
+    let mut found = Rest::Part;
     for (place, window) in searched.array_windows().enumerate() {
         if *window == TRAILER
             && let Some(mut behind) = searched.get(place + TRAILER.len()..)
-            && read_batch(&mut behind)?.is_ok()
+            && let Ok(batch) = read_batch(&mut behind)?
         {
-            return Ok(Rest::Batches);
+            found = Rest::Batches(batch.sequence);
+            if batch.sequence.is_some() {
+                break;
+            }
         }
     }
-    Ok(Rest::Part)
+    Ok(found)
 }
 
 /// Removes what lies behind the whole batches.

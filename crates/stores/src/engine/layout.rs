@@ -16,9 +16,9 @@
 
 use super::error::damaged;
 use bytes::{Buf, BufMut, Bytes};
+use data::Result;
 use data::clock::Milliseconds;
-use data::store::{CommitId, Key, Range, Row};
-use data::{Error, ErrorKind, Result};
+use data::store::{CommitId, Key, Range, Row, Version};
 
 /// The catalogue.
 pub(super) const CATALOGUE: [u8; 3] = [0, 0, b'c'];
@@ -40,44 +40,43 @@ const FIRST_ROW: [u8; 2] = [0, 1];
 const HAS_VERSION: u8 = 1;
 const HAS_EXPIRES: u8 = 2;
 
-/// A row as it is stored.
-pub(super) fn encode_row(row: &Row) -> Result<Vec<u8>> {
-    if row.trail.is_some() {
-        return Err(Error::new(ErrorKind::Unsupported, "the engine keeps no trails of rows"));
-    }
-    let mut stored = Vec::with_capacity(25 + row.value.len());
-    stored.push(
-        if row.version.is_some() { HAS_VERSION } else { 0 }
-            | if row.expires.is_some() { HAS_EXPIRES } else { 0 },
-    );
-    if let Some(version) = row.version {
-        stored.extend_from_slice(version.as_bytes());
-    }
-    if let Some(expires) = row.expires {
-        stored.put_i64(expires);
-    }
-    stored.extend_from_slice(&row.value);
-    Ok(stored)
+/// A row as it is stored, with not a byte of room to spare: the engine keeps it for long.
+pub(super) fn encode_row(
+    value: &[u8],
+    version: Option<Version>,
+    expires: Option<Milliseconds>,
+) -> Vec<u8> {
+    let version = version.as_ref().map(|version| version.as_bytes().as_slice());
+    let expires = expires.map(Milliseconds::to_be_bytes);
+    let flags = if version.is_some() { HAS_VERSION } else { 0 }
+        | if expires.is_some() { HAS_EXPIRES } else { 0 };
+    let version = version.unwrap_or_default();
+    let expires = expires.as_ref().map(|expires| expires.as_slice()).unwrap_or_default();
+    [&[flags], version, expires, value].concat()
 }
 
 /// A row as it was.
 pub(super) fn decode_row(stored: impl Into<Bytes>) -> Result<Row> {
-    let mut stored: Bytes = stored.into();
-    let flags = stored.try_get_u8().map_err(|_| damaged("row"))?;
+    let mut value: Bytes = stored.into();
+    let (flags, mut rest) = value.split_first().ok_or_else(|| damaged("row"))?;
     if flags & !(HAS_VERSION | HAS_EXPIRES) != 0 {
         return Err(damaged("row").with("flags", flags));
     }
     let mut version = None;
     if flags & HAS_VERSION != 0 {
-        let mut id = [0; 16];
-        stored.try_copy_to_slice(&mut id).map_err(|_| damaged("row"))?;
-        version = Some(CommitId::from_stored(id));
+        let (id, after) = rest.split_first_chunk().ok_or_else(|| damaged("row"))?;
+        version = Some(CommitId::from_stored(*id));
+        rest = after;
     }
     let mut expires = None;
     if flags & HAS_EXPIRES != 0 {
-        expires = Some(stored.try_get_i64().map_err(|_| damaged("row"))?);
+        let (at, after) = rest.split_first_chunk().ok_or_else(|| damaged("row"))?;
+        expires = Some(Milliseconds::from_be_bytes(*at));
+        rest = after;
     }
-    Ok(Row { value: stored, version, expires, trail: None })
+    let front = value.len() - rest.len();
+    value.advance(front);
+    Ok(Row { value, version, expires, trail: None })
 }
 
 /// The part of a range in which rows can lie.
@@ -126,6 +125,7 @@ pub(super) fn decode_number(stored: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use data::ErrorKind;
 
     fn row(version: bool, expires: Option<Milliseconds>, value: &'static [u8]) -> Row {
         let version = version.then(|| CommitId::from_stored([7; 16]));
@@ -138,7 +138,8 @@ mod tests {
             for expires in [None, Some(0), Some(-1), Some(i64::MAX), Some(i64::MIN)] {
                 for value in [&b""[..], b"v", b"\x00\xff\x00"] {
                     let row = row(version, expires, value);
-                    let stored = encode_row(&row).unwrap();
+                    let stored = encode_row(&row.value, row.version, row.expires);
+                    assert_eq!(stored.capacity(), stored.len());
                     assert_eq!(decode_row(stored).unwrap(), row);
                 }
             }
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_value_is_a_slice_of_what_was_stored() {
-        let stored = Bytes::from(encode_row(&row(true, Some(1), b"value")).unwrap());
+        let version = Some(CommitId::from_stored([7; 16]));
+        let stored = Bytes::from(encode_row(b"value", version, Some(1)));
         let read = decode_row(stored.clone()).unwrap().value;
         assert_eq!(read.as_ptr(), stored.slice(25..).as_ptr());
     }

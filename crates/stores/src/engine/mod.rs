@@ -38,7 +38,7 @@ use data::store::{
     Write, door,
 };
 use data::{Error, ErrorKind, Result};
-use error::{closed, poisoned};
+use error::{closed, no_trails, poisoned};
 use folder::Folder;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
 use std::fmt;
@@ -229,6 +229,6 @@ fn check_trails(batch: &Batch) -> Result<()> {
     let has_trail = |write: &Write| matches!(write, Write::Put { trail: Some(_), .. });
     match batch.writes.iter().any(has_trail) {
         false => Ok(()),
-        true => Err(Error::new(ErrorKind::Unsupported, "the engine keeps no trails of rows")),
+        true => Err(no_trails()),
     }
 }

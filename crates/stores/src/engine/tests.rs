@@ -8,12 +8,9 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use super::commit::{Committer, Fault};
 use super::*;
-use common::{NOW, add, batch, check, key, put, totals, wait};
+use crate::common::{self, NOW, add, batch, check, key, put, totals, wait};
 use data::store::Expect;
 
 fn store(folder: &common::Folder, durability: Durability) -> EngineStore {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! process, none   caller ─┬─ nobody commits ─▶ Committer ─▶ then those who wait, as a group
-//!                         └─ somebody does ──▶ waits for its answer
+//!                         └─ somebody does, for long ──▶ waits for its answer
 //!                 keeper: every second a sync, the witness, a fresh snapshot; and whoever still
 //!                 waits when a caller has done enough for others
 //! power           callers ─queue─▶ thread: take all that wait ─▶ Committer ─▶ answer each
@@ -18,7 +18,7 @@ use data::{Error, ErrorKind, Result};
 use fjall::PersistMode;
 use futures_channel::oneshot;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, TryLockResult};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,9 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How often what nobody waits for is done.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// How often a caller tries for the right to commit before it leaves its batch to whoever has it. A
+/// commit takes microseconds, and to be woken for its answer takes longer.
+const TRIES: usize = 8;
 /// Groups that a caller commits for others before it goes on with its own work.
 const GROUPS_FOR_OTHERS: usize = 4;
 
@@ -227,7 +230,7 @@ fn gather(
 impl Shared {
     /// Commits a batch, or has it wait for whoever is committing.
     fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
-        match self.committer.try_lock() {
+        match self.try_for_right() {
             Ok(mut committer) => {
                 let answer = committer.commit([batch]).pop();
                 Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
@@ -240,6 +243,17 @@ impl Shared {
                 Ok(Answer::Waiting(receiver))
             }
         }
+    }
+
+    /// The right to commit, if it is free or soon will be.
+    fn try_for_right(&self) -> TryLockResult<MutexGuard<'_, Committer>> {
+        for _ in 1..TRIES {
+            match self.committer.try_lock() {
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+                settled => return settled,
+            }
+        }
+        self.committer.try_lock()
     }
 
     /// Commits a group of those who wait; says whether there was one. If somebody else is

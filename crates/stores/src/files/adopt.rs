@@ -11,7 +11,7 @@
 //! those of indexes, which follow from the rows.
 
 use super::commit::Committer;
-use super::content::{Contents, RowFiles};
+use super::content::{Contents, FILE_BYTES_MAX, RowFiles};
 use super::disk::{Disk, Kind, Stamp};
 use super::error;
 use super::journal::FileChange;
@@ -39,6 +39,10 @@ pub(super) struct Found {
 
 /// Reads a file; nothing if there is none.
 fn read_file(disk: &dyn Disk, path: &Arc<str>) -> Result<Option<(Bytes, Stamp)>> {
+    // Somebody may have put anything there.
+    if disk.stamp(path).is_ok_and(|(_, stamp)| stamp.bytes > FILE_BYTES_MAX) {
+        return Err(error::unreadable(path, "it is larger than a row can be"));
+    }
     match disk.read(path) {
         Ok((content, stamp)) => Ok(Some((Bytes::from(content), stamp))),
         Err(error) if is_gone(&error) => Ok(None),

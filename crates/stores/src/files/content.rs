@@ -20,6 +20,12 @@ use keyspace::model::{BodyType, Keyspace};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
+/// The largest JSON that is written over several lines. Lists inside one another can make a value
+/// of the largest size sixty times as long.
+const PRETTY_BYTES_MAX: usize = 4 << 20;
+/// The largest file that can be a row: nothing larger is ever written, in either form.
+pub(super) const FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// The files of the rows of one collection.
 #[derive(Debug)]
 pub(super) struct RowFiles {
@@ -169,10 +175,15 @@ fn is_shown_as(name: &str, shown: &str) -> bool {
     name == shown || plain(name) == plain(shown)
 }
 
+/// JSON over several lines; on one, where its lines would be mostly spaces.
 fn pretty(json: &Json) -> Result<Bytes> {
-    let mut content = serde_json::to_vec_pretty(json).map_err(|error| {
+    let failed = |error: serde_json::Error| {
         Error::new(ErrorKind::Internal, "a JSON value has no text").caused_by(error)
-    })?;
+    };
+    let mut content = serde_json::to_vec_pretty(json).map_err(failed)?;
+    if content.len() > PRETTY_BYTES_MAX {
+        content = serde_json::to_vec(json).map_err(failed)?;
+    }
     content.push(b'\n');
     Ok(Bytes::from(content))
 }

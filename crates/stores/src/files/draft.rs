@@ -11,7 +11,7 @@ use super::content::Contents;
 use super::disk::{Disk, Kind};
 use super::error;
 use super::journal::{FileChange, Group};
-use super::memory::{Memory, Paths, row_of};
+use super::memory::{Memory, Paths, owner_of_index, row_of};
 use super::row::{Committed, Content, Known, RowFile, hash_of};
 use bytes::Bytes;
 use data::store::judge::Effect;
@@ -65,8 +65,11 @@ impl Draft {
                 }
                 // What cannot be a line of a file is refused before anything is written.
                 if let Some(index) = memory.tree.index(key.space()) {
-                    index.path(memory.tree.case, &key)?;
+                    let path = index.path(memory.tree.case, &key)?;
                     index.content(row.iter().map(|row| (&key, row)))?;
+                    let owner = owner_of_index(key.space());
+                    self.check_path(memory, disk, &paths, &owner, &path)?;
+                    paths.0.insert(path.into(), owner);
                 }
                 entries.push((key, row));
                 continue;

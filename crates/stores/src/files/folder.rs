@@ -10,6 +10,7 @@
 
 use super::disk::{Disk, RealDisk};
 use super::error;
+use super::journal;
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::files::OWN_DIRECTORY;
 use keyspace::layout::files::name::Case;
@@ -66,9 +67,23 @@ pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, File)>
 
 /// Whether a directory may become a tree, or is one.
 fn check_free(path: &Path) -> Result<()> {
-    let is_ours = path.join(OWN_DIRECTORY).exists();
-    match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
-        Ok(is_empty) if is_ours || is_empty => Ok(()),
+    if path.join(FORMAT).exists() {
+        return Ok(());
+    }
+    let holds_only = |directory: &Path, known: &dyn Fn(&str) -> bool| {
+        fs::read_dir(directory).map(|mut entries| {
+            entries
+                .all(|entry| entry.is_ok_and(|entry| known(&entry.file_name().to_string_lossy())))
+        })
+    };
+    // Other programs' things may be called so too, and what an attempt that was cut off left is ours.
+    let is_begun = |name: &str| {
+        let ours = [journal::PREFIX, super::apply::NEW];
+        matches!(name, "lock" | "rows") || ours.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let is_begun = holds_only(&path.join(OWN_DIRECTORY), &is_begun).unwrap_or(true);
+    match holds_only(path, &|name| is_begun && name == OWN_DIRECTORY) {
+        Ok(true) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotADirectory => {
             Err(error::file(error, &path.display().to_string()))

@@ -114,7 +114,11 @@ impl Load<'_> {
             self.paths.remove(&*file.path);
         });
         let fields = known.fields.as_ref().map(|file| &file.path);
-        let Some(found) = Found::read(shared.disk.as_ref(), &known.main.path, fields)? else {
+        let found = match Found::read(shared.disk.as_ref(), &known.main.path, fields) {
+            Err(error) if is_unfit(&error) => return self.unfit(key, &known, &reason(&error)),
+            found => found?,
+        };
+        let Some(found) = found else {
             self.loaded.changed.insert(key, None);
             // Its fields alone say nothing.
             return match fields {
@@ -143,16 +147,15 @@ impl Load<'_> {
                 known.content = Content::Damaged(why.into());
                 self.add(key, Adopted { known, ..row })
             }
-            Err(error) if is_unfit(&error) => {
-                self.loaded.changed.insert(key, None);
-                let why = reason(&error);
-                for file in known.files() {
-                    self.set_aside(&file.path, &why)?;
-                }
-                Ok(())
-            }
+            Err(error) if is_unfit(&error) => self.unfit(key, &known, &reason(&error)),
             Err(error) => Err(error),
         }
+    }
+
+    /// A row whose files cannot be one any more.
+    fn unfit(&mut self, key: Key, known: &Known, why: &str) -> Result<()> {
+        self.loaded.changed.insert(key, None);
+        known.files().try_for_each(|file| self.set_aside(&file.path, why))
     }
 
     /// Files that nothing was kept of: rows that somebody put there, files of indexes, and others.
@@ -174,7 +177,8 @@ impl Load<'_> {
             let fields = |files: &&Arc<RowFiles>| {
                 files.fields.as_ref().is_some_and(|fields| fields.parse(tree.case, &path).is_some())
             };
-            let is_taken = self.loaded.memory.paths.owner(&path).is_some()
+            let owner = self.loaded.memory.paths.owner(&path);
+            let is_taken = owner.is_some()
                 || self
                     .edited
                     .iter()
@@ -220,7 +224,11 @@ impl Load<'_> {
             Some(template) => Some(template.path(tree.case, &segments, &slots)?.into()),
             None => None,
         };
-        let found = Found::read(self.shared.disk.as_ref(), &path.into(), fields.as_ref())?;
+        let found = Found::read(self.shared.disk.as_ref(), &path.into(), fields.as_ref());
+        let found = match found {
+            Err(error) if is_unfit(&error) => return self.set_aside(path, &reason(&error)),
+            found => found?,
+        };
         let Some(found) = found else { return Ok(()) };
         if fields.is_some() && found.fields.is_none() {
             let what = format!("its fields are missing in {}", fields.as_deref().unwrap_or(""));

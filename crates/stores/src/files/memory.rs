@@ -164,6 +164,9 @@ impl Memory {
             };
             if entries.is_empty() {
                 self.index_files.remove(&path);
+                self.paths.0.remove(&path);
+            } else {
+                self.paths.0.insert(path, owner_of_index(key.space()));
             }
         }
         if let Some(row) = row {
@@ -225,6 +228,11 @@ impl Memory {
         }
         Some(slot)
     }
+}
+
+/// Whose the files of an index are: no row has a key without segments behind its number.
+pub(super) fn owner_of_index(space: u16) -> Key {
+    Key::new(space.to_be_bytes().to_vec())
 }
 
 /// A row as the waist has it, if its content is at hand.

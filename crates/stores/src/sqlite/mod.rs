@@ -13,7 +13,6 @@
 mod catalogue;
 mod commit;
 mod error;
-mod mount;
 mod open;
 mod outcome;
 mod read;

@@ -6,10 +6,11 @@
 
 use super::commit::Committer;
 use super::error::failed;
-use super::mount;
 use super::steps::{Step, takes};
 use super::writer::Writer;
 use super::{Inner, Options, SQLITE_MIN};
+#[cfg(unix)]
+use crate::network;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags};
@@ -30,7 +31,7 @@ const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     check_version(rusqlite::version_number())?;
     let path = absolute(path)?;
-    mount::refuse_network(&path)?;
+    refuse_network(&path)?;
     let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
     let committer = Committer::new(connection);
     let writer = Writer::start(committer)?;
@@ -70,6 +71,28 @@ fn absolute(path: &Path) -> Result<PathBuf> {
         Some(name) => Ok(whole.join(name)),
         None => Err(Error::new(ErrorKind::Argument, "a database needs the name of a file")),
     }
+}
+
+/// Refuses a file that another machine serves: a write-ahead log has an index in memory that all
+/// its processes share, which two machines cannot.
+#[cfg(unix)]
+fn refuse_network(path: &Path) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let network = std::fs::File::open(folder).and_then(network::behind);
+    match network.ok().flatten().filter(|found| *found != network::FUSE) {
+        None => Ok(()),
+        Some(found) => Err(Error::new(
+            ErrorKind::Unsupported,
+            "SQLite needs a disk of this machine; put the file there, or use a server's store",
+        )
+        .with("kind", found)
+        .with("file", path.display())),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_network(_: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// A connection, set as every connection of the store must be.

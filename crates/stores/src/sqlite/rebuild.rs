@@ -99,12 +99,18 @@ impl Moved<'_> {
         for (place, column) in self.with_rest.table.columns.iter().enumerate() {
             names.push(Dialect::Sqlite.name(&column.name));
             let is_literal = matches!(column.holds, Holds::Literals(_));
-            if stored.contains(&column.name) && !is_literal {
-                sources.push(Dialect::Sqlite.name(&column.name));
+            let is_stored = stored.contains(&column.name) && !is_literal;
+            let name = Dialect::Sqlite.name(&column.name);
+            if is_stored && (column.optional || !matches!(column.holds, Holds::Field(_))) {
+                sources.push(name);
                 continue;
             }
             values.push(self.added(made, place)?);
-            sources.push(format!("?{}", values.len()));
+            sources.push(match is_stored {
+                // Rows that were written while it was not declared have none.
+                true => format!("coalesce({name}, ?{})", values.len()),
+                false => format!("?{}", values.len()),
+            });
         }
         let text = format!(
             "INSERT INTO {} ({}) SELECT {} FROM {}",

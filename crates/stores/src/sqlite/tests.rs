@@ -9,14 +9,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use super::commit::{Committer, Fault};
-use super::steps::{Step, do_between, leave_out};
+use super::steps::{Step, do_between, leave_out, left_out};
 use super::writer::Job;
 use super::*;
-use common::{Folder, NOW, add, batch, check, put, totals, wait};
+use crate::common::{Folder, NOW, add, batch, check, put, totals, wait};
 use data::Value;
 use data::store::Expect;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -236,7 +233,7 @@ fn every_step_is_missed_when_it_is_left_out() {
 
 /// A store whose writer leaves out what this thread does.
 fn bench(folder: &Folder) -> Bench {
-    let step = super::steps::left_out();
+    let step = left_out();
     let bench = Bench::open(folder, Durability::Power);
     bench.on_writer(move |_| leave_out(step));
     bench

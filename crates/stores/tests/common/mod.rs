@@ -1,4 +1,4 @@
-//! What the engine's tests share: a folder that goes when a test ends, waiting, and small batches.
+//! What the tests of stores share: a folder that goes when a test ends, waiting, and small batches.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(
@@ -31,7 +31,7 @@ impl Folder {
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyway-engine-{}-{number}", std::process::id());
+        let name = format!("keyway-store-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         Folder(path)

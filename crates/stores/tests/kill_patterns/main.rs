@@ -10,7 +10,7 @@
 //! Each thread has at most one call under way: at the kill it may have happened or not.
 //! `KEYWAY_KILLS` sets the number of kills, `KEYWAY_SEED` the seed.
 
-#![cfg(all(feature = "engine", feature = "files", unix))]
+#![cfg(all(feature = "engine", feature = "files", feature = "sqlite", unix))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -46,6 +46,11 @@ fn patterns_survive_kills_on_the_engine() {
 #[test]
 fn patterns_survive_kills_on_files() {
     survive_kills(Kind::Files, 200);
+}
+
+#[test]
+fn patterns_survive_kills_on_sqlite() {
+    survive_kills(Kind::Sqlite, 200);
 }
 
 fn survive_kills(kind: Kind, kills: u64) {

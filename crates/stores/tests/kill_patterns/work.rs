@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use stores::engine::{self, EngineStore};
 use stores::files::{self, FilesStore};
+use stores::sqlite::{self, SqliteStore};
 
 pub const TAGS: [&str; 4] = ["red", "blue", "round", "ROUND"];
 pub const PAGES: [&str; 2] = ["front", "back"];
@@ -24,6 +25,7 @@ const THINGS: u64 = 5;
 pub enum Kind {
     Engine,
     Files,
+    Sqlite,
 }
 
 impl Kind {
@@ -32,12 +34,13 @@ impl Kind {
         match self {
             Kind::Engine => "engine",
             Kind::Files => "files",
+            Kind::Sqlite => "sqlite",
         }
     }
 
     /// The one with this name.
     pub fn from_name(name: &str) -> Kind {
-        let all = [Kind::Engine, Kind::Files];
+        let all = [Kind::Engine, Kind::Files, Kind::Sqlite];
         all.into_iter().find(|kind| kind.name() == name).unwrap()
     }
 
@@ -50,6 +53,10 @@ impl Kind {
             Kind::Files => {
                 let options = files::Options { durability, ..files::Options::default() };
                 Arc::new(FilesStore::open(folder, &options)?)
+            }
+            Kind::Sqlite => {
+                let options = sqlite::Options { durability };
+                Arc::new(SqliteStore::open(folder.join("kill.db"), &options)?)
             }
         })
     }

@@ -58,7 +58,7 @@ impl Names {
                 COMMANDS.iter().map(|(name, _, _)| format!("{name} ")).chain(patterns()).collect()
             }
             Some("explain" | "help" | "call") => patterns().collect(),
-            Some("store") => vec!["memory:".to_string(), "engine:".to_string()],
+            Some("store") => ["memory:", "engine:", "sqlite:"].map(str::to_string).to_vec(),
             Some(name) => return self.arguments(name, before, start),
         };
         (start, all.into_iter().filter(|one| one.starts_with(word)).collect())

@@ -134,7 +134,7 @@ impl Session {
             Answer::done(shown.text)
         };
         if let Answered::Page { next, .. } = reply.answer {
-            self.next = next.map(|next| (ready, next));
+            self.next = next.map(|next| (ready, next.into()));
             if self.next.is_some() && self.at_prompt && !self.form.json {
                 answer.output.push_str("more rows follow: next\n");
             }

@@ -5,11 +5,13 @@
 use super::{CursorKey, LIFE, Mark, NONCE_BYTES, TEXT_BYTES_MAX, put_value};
 use crate::clock::SeededRandom;
 use crate::error::{Error, ErrorKind};
+use crate::request::next::{Cursor, Unsealed};
 use crate::store::Key;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::key;
 use keyspace::key::text::{parse_scalar, scalar_text};
+use std::sync::Arc;
 
 const NOW: i64 = 1_794_736_800_000;
 const BOUND: &[u8] = b"ann, list_notes, open";
@@ -46,6 +48,22 @@ fn what_is_sealed_is_opened() {
     for mark in [mark(), Mark::Slice(-3), Mark::Slice(i64::MAX), Mark::Key(Key::from(vec![]))] {
         assert_eq!(key.open(BOUND, &sealed(&key, &mark), NOW).unwrap(), mark);
     }
+}
+
+#[test]
+fn an_answer_seals_once_and_only_for_whoever_looks() {
+    let (key, random) = (CursorKey::new([1; 32]), Arc::new(SeededRandom::new(7)));
+    let cursor = || {
+        let (key, random, bound) = (key.clone(), random.clone(), BOUND.to_vec());
+        Cursor::new(Unsealed { key, random, bound, mark: mark(), now: NOW })
+    };
+    drop(cursor());
+    assert_eq!(random.number(), SeededRandom::new(7).number());
+    let (one, other) = (cursor(), cursor());
+    let again = one.clone();
+    assert_eq!(key.open(BOUND, &one, NOW).unwrap(), mark());
+    assert_eq!((again.to_string(), &again), (String::from(one.clone()), &one));
+    assert_ne!(one, other);
 }
 
 #[test]

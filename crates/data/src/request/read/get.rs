@@ -27,19 +27,23 @@ pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<An
         let key = key_of(prepared, &inputs.row(each, row));
         keys.push(key.map_err(|error| error.with("row", number))?);
     }
-    Ok(Answer::Rows(find(session, prepared, &inputs, keys).await?))
+    // Boxed, so that one row does not carry the room of many.
+    Ok(Answer::Rows(Box::pin(find(session, prepared, &inputs, keys)).await?))
 }
 
 /// The key that a call names.
 fn key_of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<Key> {
+    let shape = prepared.key()?;
+    if let Some(values) = inputs.key_front(shape.segments.len()) {
+        return shape.encode(values);
+    }
     let collection = prepared.collection()?;
     let filling = Filling { collection: &collection.model, filled: &prepared.filled };
-    let key = model_key(prepared)?;
-    let mut values = Vec::with_capacity(prepared.key()?.segments.len());
-    for segment in key.segments() {
+    let mut values = Vec::with_capacity(shape.segments.len());
+    for segment in model_key(prepared)?.segments() {
         values.push(filling.required(segment, inputs)?);
     }
-    prepared.key()?.encode(&values)
+    shape.encode(&values)
 }
 
 /// One row. What needs a second read goes the way of many.

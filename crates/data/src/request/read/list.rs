@@ -15,15 +15,13 @@ use super::walk::{Budget, Next, Walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::cursor;
 use crate::request::inputs::{CallInputs, Inputs};
+use crate::request::next::{Cursor, Unsealed};
 use crate::request::prepare::Prepared;
 use crate::request::{Answer, Call, Record, Runtime};
 use crate::session::Session;
 use crate::store::{Keyed, limits};
 use crate::value::Value;
 use keyspace::model::Type;
-
-/// Rows for which room is made before they are read.
-const ROWS_EXPECTED: u64 = 64;
 
 /// A page of a group.
 pub(super) async fn list(
@@ -36,7 +34,7 @@ pub(super) async fn list(
     let limit = limit_of(prepared, &inputs)?;
     let reverse = inputs.argument("reverse", Some(&Type::Bool))? == Some(Value::Bool(true));
     let shape = prepared.key()?;
-    let bound = cursor::bound(runtime.keyspace(), call, shape, reverse);
+    let bound = cursor::bound(call, reverse);
     let options = runtime.options();
     let mark = match inputs.argument("cursor", Some(&Type::Text))? {
         Some(Value::Text(text)) => Some(options.cursor_key.open(&bound, &text, session.now)?),
@@ -53,9 +51,13 @@ pub(super) async fn list(
     let at_end = pager.fill(session, prepared.page_reads.refills).await?;
     let next = match (at_end, pager.walk.mark()) {
         (true, _) => None,
-        (false, Some(mark)) => {
-            Some(options.cursor_key.seal(&bound, mark, session.now, options.random.as_ref())?)
-        }
+        (false, Some(mark)) => Some(Cursor::new(Unsealed {
+            key: options.cursor_key.clone(),
+            random: options.random.clone(),
+            bound,
+            mark: mark.clone(),
+            now: session.now,
+        })),
         (false, None) => {
             return Err(Error::new(ErrorKind::Internal, "a page has neither an end nor a mark"));
         }
@@ -91,8 +93,12 @@ impl Pager<'_> {
     async fn fill(&mut self, session: &mut Session<'_>, refills: u64) -> Result<bool> {
         for round in 0..refills {
             let (found, next) = self.candidates(session, round > 0).await?;
-            let records = self.finder.find(session, found).await?;
-            self.rows.extend(records.into_iter().flatten());
+            let records = self.finder.records(session, found).await?;
+            match self.rows.is_empty() {
+                // Without moving a row.
+                true => self.rows = records,
+                false => self.rows.extend(records),
+            }
             match next {
                 Next::End => return Ok(true),
                 Next::Enough => return Ok(false),
@@ -116,14 +122,14 @@ impl Pager<'_> {
         again: bool,
     ) -> Result<(Vec<Keyed>, Next)> {
         let lacks = self.lacks();
-        let mut found: Vec<Keyed> =
-            Vec::with_capacity(usize::try_from(lacks.min(ROWS_EXPECTED)).unwrap_or(0));
+        // One more than is lacking says whether there is more; where many fall out, a page of them
+        // is read at a time.
+        let limit = self.limit;
+        let rows = |open: u64| if again { limit } else { open }.saturating_add(1);
+        let mut found = self.walk.next_stretch(session, (lacks, rows(lacks))).await?;
         loop {
             let open = lacks.saturating_sub(found.len() as u64);
-            // One more than is lacking says whether there is more; where many fall out, a page of
-            // them is read at a time.
-            let rows = if again { self.limit } else { open }.saturating_add(1);
-            match self.walk.next(session, rows).await? {
+            match self.walk.next(session, rows(open)).await? {
                 Next::Row(row) if open > 0 => {
                     self.walk.pass(&row);
                     found.push(row);

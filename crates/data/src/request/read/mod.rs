@@ -4,6 +4,7 @@
 //! get    key ─▶ row, or claim ─▶ row                 range.rs   what a list may read
 //! list   range ─▶ walk ─▶ entries ─▶ rows ─▶ page    walk.rs    rows in order, within bounds
 //! near   circle ─▶ cells ─▶ entries ─▶ rows ─▶ sort  rows.rs    entries to records
+//!                                                    still.rs   whether an entry is still true
 //! ```
 //!
 //! A read never answers what has ended, what is another's, or what an entry says of a row that has
@@ -14,6 +15,7 @@ mod list;
 mod near;
 mod range;
 mod rows;
+mod still;
 mod walk;
 
 pub(super) use super::cursor::Mark;

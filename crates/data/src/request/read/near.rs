@@ -14,14 +14,16 @@ use crate::entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluate::evaluate;
 use crate::geo;
+use crate::record::RecordShape;
 use crate::request::inputs::{CallInputs, Inputs, Members};
 use crate::request::prepare::Prepared;
 use crate::request::segments::Filling;
 use crate::request::{Answer, Call, Record};
-use crate::schema::{CollectionSchema, IndexSchema};
+use crate::schema::{CollectionSchema, ContentShape, IndexSchema};
 use crate::session::Session;
 use crate::store::{End, Key, Keyed, Range, Scan, limits};
 use crate::value::Value;
+use bytes::Bytes;
 use keyspace::model::{Atomicity, Expression, ExpressionKind, Mode, Type};
 use keyspace::plan::{Grid, hides_owner};
 use std::cmp::Ordering;
@@ -34,15 +36,22 @@ pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<A
     let circle = Circle::of(prepared, &inputs)?;
     let missing = || Error::new(ErrorKind::Internal, "a search around a point has no index");
     let index = prepared.index().ok_or_else(missing)?;
+    let collection = prepared.collection()?;
     let search = Search {
-        collection: prepared.collection()?,
+        collection,
         index,
         finder: Finder::new(prepared, &inputs)?,
         covered: prepared.shape()?.covering.is_some(),
-        hidden: hides_owner(&prepared.pattern, &prepared.collection()?.model, &index.model),
+        hidden: hides_owner(&prepared.pattern, &collection.model, &index.model),
         circle,
         limit,
-        kept_point: kept_point(index),
+        kept_point: point_in(index, &index.keep, |name| {
+            index.model.keep.iter().position(|kept| kept.value == name)
+        }),
+        row_point: match &collection.content {
+            ContentShape::Record(shape) => point_in(index, shape, |name| collection.slot(name)),
+            _ => None,
+        },
     };
     let ranges = search.cells(prepared, &inputs)?;
     let entries = search.entries(session, ranges).await?;
@@ -129,6 +138,8 @@ struct Search<'a> {
     limit: usize,
     /// The kept fields that hold the point, where they are floats.
     kept_point: Option<(usize, usize)>,
+    /// The same of rows.
+    row_point: Option<(usize, usize)>,
 }
 
 impl Search<'_> {
@@ -227,6 +238,26 @@ impl Search<'_> {
         })
     }
 
+    fn measured_row(&self, row: &Keyed) -> Result<Option<f64>> {
+        match (&self.collection.content, self.row_point) {
+            (ContentShape::Record(shape), Some(point)) => {
+                self.reached(shape, &row.row.value, point)
+            }
+            _ => self.measured(&RowMembers::new(self.collection, &row.key, &row.row.value)),
+        }
+    }
+
+    /// How far away the point in two fields of a record is.
+    fn reached(
+        &self,
+        shape: &RecordShape,
+        record: &Bytes,
+        point: (usize, usize),
+    ) -> Result<Option<f64>> {
+        let place = shape.read_point(record, point)?;
+        Ok(place.and_then(|place| self.circle.reaches(place)))
+    }
+
     fn measured<M: Members>(&self, members: &M) -> Result<Option<f64>> {
         Ok(self.place_of(members)?.and_then(|place| self.circle.reaches(place)))
     }
@@ -237,15 +268,22 @@ impl Search<'_> {
         session: &mut Session<'_>,
         entries: Vec<Keyed>,
     ) -> Result<Vec<Record>> {
-        let mut found = Vec::new();
+        let found = self.nearest_entries(&entries)?;
+        if self.covered {
+            return self.finder.records(session, found).await;
+        }
+        self.fetched_first(session, found).await
+    }
+
+    /// The nearest entries, each row once.
+    fn nearest_entries(&self, entries: &[Keyed]) -> Result<Vec<Keyed>> {
+        let mut measured = Vec::with_capacity(entries.len());
         for entry in entries {
-            let members =
-                EntryMembers { collection: self.collection, index: self.index, entry: &entry };
+            let members = EntryMembers { collection: self.collection, index: self.index, entry };
             let distance = match self.kept_point {
-                Some((latitude, longitude)) => {
+                Some(point) => {
                     let content = entries::kept(self.index, &entry.row)?;
-                    let number = |slot| self.index.keep.read_f64(&content, slot);
-                    number(latitude)?.zip(number(longitude)?).and_then(|at| self.circle.reaches(at))
+                    self.reached(&self.index.keep, &content, point)?
                 }
                 None => self.measured(&members)?,
             };
@@ -253,17 +291,26 @@ impl Search<'_> {
             if let Some(distance) = distance
                 && self.finder.is_own(&members)?
             {
-                let key = entries::owner(self.collection, self.index, &entry)?;
-                found.push(Found { distance, key, what: entry });
+                measured.push((distance, entry));
             }
         }
-        nearest(&mut found, self.limit);
-        let found: Vec<Keyed> = found.into_iter().map(|found| found.what).collect();
-        if self.covered {
-            let records = self.finder.find(session, found).await?;
-            return Ok(records.into_iter().flatten().collect());
+        measured.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+        let mut found: Vec<Found<&Keyed>> = Vec::new();
+        for (distance, entry) in measured {
+            // Whose an entry is takes longer to find out than how far away, so it is not asked of
+            // all. Rows equally far are in the order of their keys, so it is asked of all of those.
+            let is_farther = |last: &Found<&Keyed>| last.distance < distance;
+            if found.len() >= self.limit && found.last().is_some_and(is_farther) {
+                nearest(&mut found, self.limit);
+                if found.len() >= self.limit {
+                    break;
+                }
+            }
+            let key = entries::owner(self.collection, self.index, entry)?;
+            found.push(Found { distance, key, what: entry });
         }
-        self.fetched_first(session, found).await
+        nearest(&mut found, self.limit);
+        Ok(found.into_iter().map(|found| found.what.clone()).collect())
     }
 
     /// The rows of all entries, and then the nearest of them.
@@ -279,8 +326,7 @@ impl Search<'_> {
             let rows = self.finder.rows(session, self.index, &entries).await?;
             for (entry, row) in entries.into_iter().zip(rows) {
                 let Some(row) = row else { continue };
-                let members = RowMembers::new(self.collection, &row.key, &row.row.value);
-                let Some(distance) = self.measured(&members)? else { continue };
+                let Some(distance) = self.measured_row(&row)? else { continue };
                 let key = row.key.clone();
                 let record = match self.covered {
                     true => self.finder.of_entry(self.index, entry)?,
@@ -302,17 +348,21 @@ fn point_of(index: &IndexSchema) -> Option<&Expression> {
     segment.source.as_ref()
 }
 
-/// The kept fields that hold the point of an entry, where both are floats by themselves.
-fn kept_point(index: &IndexSchema) -> Option<(usize, usize)> {
+/// The fields of a record that hold the point of an index, where both are floats by themselves.
+fn point_in(
+    index: &IndexSchema,
+    record: &RecordShape,
+    slot_of: impl Fn(&str) -> Option<usize>,
+) -> Option<(usize, usize)> {
     let ExpressionKind::Call(_, parts) = &point_of(index)?.kind else { return None };
     let [latitude, longitude, ..] = parts.as_slice() else { return None };
-    let kept = |part: &Expression| {
+    let held = |part: &Expression| {
         let ExpressionKind::Member(name) = &part.kind else { return None };
-        let slot = index.model.keep.iter().position(|kept| kept.value == *name)?;
-        let field = index.keep.fields.get(slot)?;
+        let slot = slot_of(name)?;
+        let field = record.fields.get(slot)?;
         (*field.field_type.required() == Type::F64).then_some(slot)
     };
-    kept(latitude).zip(kept(longitude))
+    held(latitude).zip(held(longitude))
 }
 
 /// As much of a cell as may be asked for, and one more than may be there.

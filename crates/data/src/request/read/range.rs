@@ -39,16 +39,20 @@ impl Reach {
         let collection = prepared.collection()?;
         let shape = prepared.key()?;
         let key = model_key(prepared)?;
-        let filling = Filling { collection: &collection.model, filled: &prepared.filled };
-        let mut values = Vec::new();
-        for segment in key.segments().take_while(|s| prepared.pattern.by.contains(&s.name)) {
-            values.push(filling.required(segment, inputs)?);
-        }
-        let fixed = values.len();
+        let by = |segment: &&Segment| prepared.pattern.by.contains(&segment.name);
+        let fixed = key.segments().take_while(by).count();
         if fixed < shape.group {
             return Err(Error::new(ErrorKind::Internal, "a list does not fix its group"));
         }
-        let front = shape.front(&values)?;
+        let front = match inputs.key_front(fixed) {
+            Some(values) => shape.front(values)?,
+            None => {
+                let filling = Filling { collection: &collection.model, filled: &prepared.filled };
+                let values = key.segments().take(fixed);
+                let values = values.map(|segment| filling.required(segment, inputs));
+                shape.front(&values.collect::<Result<Vec<Value>>>()?)?
+            }
+        };
         let mut reach = Reach { range: within(shape, &front, fixed), front, fixed, ..Reach::new() };
         if let Some(open) = key.segments().nth(fixed) {
             reach.narrow(shape, open, inputs)?;
@@ -76,10 +80,12 @@ impl Reach {
         let fit = |value: Option<Value>| value.map(|value| fitted(open, value, false)).transpose();
         self.from = fit(given("from", of, inputs)?)?;
         self.before = fit(given("before", of, inputs)?)?;
-        let from = self.from.as_ref().and_then(Value::as_segment);
-        let before = self.before.as_ref().and_then(Value::as_segment);
-        let between = key::between(&self.front, segment, from.as_ref(), before.as_ref());
-        self.cut(between.map_err(|error| of_argument("from, before", error))?);
+        if self.from.is_some() || self.before.is_some() {
+            let from = self.from.as_ref().and_then(Value::as_segment);
+            let before = self.before.as_ref().and_then(Value::as_segment);
+            let between = key::between(&self.front, segment, from.as_ref(), before.as_ref());
+            self.cut(between.map_err(|error| of_argument("from, before", error))?);
+        }
         if *of == model::Type::Text
             && let Some(Value::Text(start)) = fit(given("starts", of, inputs)?)?
         {

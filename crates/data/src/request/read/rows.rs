@@ -8,9 +8,10 @@
 //!
 //! Another's row and a missing one are the same nothing here.
 
+use super::still::Still;
 use crate::entries;
 use crate::error::{Error, ErrorKind, Result};
-use crate::evaluate::{Scope, evaluate, holds};
+use crate::evaluate::Scope;
 use crate::protocol;
 use crate::request::answer::{AnswerShape, Record};
 use crate::request::inputs::{Inputs, Members};
@@ -48,7 +49,21 @@ impl<'a> Finder<'a> {
         Ok(Finder { prepared, collection, shape: prepared.shape()?, owners })
     }
 
-    /// The records of rows of the collection, or of entries of the pattern's index, in their order.
+    /// The records of rows of the collection, or of entries of the pattern's index, in their order,
+    /// without those that are another's or no longer true.
+    pub async fn records(
+        &self,
+        session: &mut Session<'_>,
+        found: Vec<Keyed>,
+    ) -> Result<Vec<Record>> {
+        if self.prepared.index().is_none() && self.owners.is_empty() {
+            // In the place of the rows, since a record is no larger.
+            return Ok(found.into_iter().map(|row| self.made(row)).collect());
+        }
+        Ok(self.find(session, found).await?.into_iter().flatten().collect())
+    }
+
+    /// The record, or none, of each row of the collection, or entry of the pattern's index.
     pub async fn find(
         &self,
         session: &mut Session<'_>,
@@ -114,6 +129,7 @@ impl<'a> Finder<'a> {
         let rows = session.get(&keys).await?;
         let apart = session.schema().kind().atomicity() == Atomicity::Group;
         let verified = apart && self.collection.mode.has_version();
+        let check = Still::new(self.collection, index);
         let mut still = Vec::with_capacity(rows.len());
         for (entry, (key, row)) in found.iter().zip(keys.into_iter().zip(rows)) {
             let row = row.map(|row| Keyed { key, row });
@@ -121,7 +137,7 @@ impl<'a> Finder<'a> {
                 Some(row) if verified => {
                     protocol::belongs(self.collection, index, entry, &row.row)?
                 }
-                Some(row) => yields(self.collection, index, entry, row)?,
+                Some(row) => check.has(row, entry)?,
                 None => false,
             };
             if let (true, false, Some(shared)) = (verified, held, session.shared()) {
@@ -212,48 +228,5 @@ pub(super) struct Of<'a, M>(pub &'a M);
 impl<M: Members> Scope for Of<'_, M> {
     fn member(&self, name: &str) -> Result<Value> {
         self.0.member(name)
-    }
-}
-
-/// Whether a row, as it now is, has an entry: it may have changed since the entry was read.
-pub(super) fn yields(
-    collection: &CollectionSchema,
-    index: &IndexSchema,
-    entry: &Keyed,
-    row: &Keyed,
-) -> Result<bool> {
-    let members = RowMembers::new(collection, &row.key, &row.row.value);
-    // What is made of the key alone is as unchanging as the key.
-    let of_key = index.sources.iter().all(|source| matches!(source, Source::Segment(_)));
-    if of_key && index.model.when.is_none() {
-        return Ok(true);
-    }
-    if let Some(when) = &index.model.when
-        && !holds(when, &Of(&members))?
-    {
-        return Ok(false);
-    }
-    let values = index.key.decode(&entry.key)?;
-    for ((source, of), value) in index.sources.iter().zip(&index.key.types).zip(&values) {
-        let now = match source {
-            Source::Segment(position) => members.segment(*position)?,
-            Source::Slot(slot) => collection.read(&row.row.value, *slot)?,
-            Source::Computed(expression) => evaluate(expression, &Of(&members), Some(of))?,
-        };
-        let same = match &now {
-            Value::List(each) => each.iter().any(|one| is_same(one, value)),
-            one => is_same(one, value),
-        };
-        if !same {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn is_same(one: &Value, stored: &Value) -> bool {
-    match (one, stored) {
-        (Value::U64(number), Value::Cell(stored)) => number == stored,
-        (one, stored) => one == stored,
     }
 }

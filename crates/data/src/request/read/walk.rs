@@ -161,19 +161,53 @@ impl Walk {
                 }
                 self.mark = Some(Mark::Key(keyed.key));
             }
-            if let Some(done) = self.done.take() {
-                self.mark = Some(Mark::Slice(done));
+            if let Some(over) = self.read_on(session, rows).await? {
+                return Ok(over);
             }
-            let Some(current) = self.current.take() else {
-                return Ok(if self.cut_off { Next::Enough } else { Next::End });
-            };
-            let rows = rows.min(self.budget.rows);
-            if self.budget.scans == 0 || rows == 0 {
-                self.current = Some(current);
-                return Ok(Next::Enough);
-            }
-            self.read(session, current, rows).await?;
         }
+    }
+
+    /// The rows of the next stretch as they were read, all but one that is too many: where they all
+    /// are live and wanted, as almost always, none is looked at or moved by itself. They count as
+    /// read. Nothing else is said by no rows.
+    pub async fn next_stretch(
+        &mut self,
+        session: &mut Session<'_>,
+        (most, rows): (u64, u64),
+    ) -> Result<Vec<Keyed>> {
+        if self.buffer.is_empty() && self.read_on(session, rows).await?.is_some() {
+            return Ok(Vec::new());
+        }
+        let (most, now) = (usize::try_from(most).unwrap_or(usize::MAX), session.now);
+        let fits = self.buffer.len() <= most.saturating_add(1);
+        if !fits || !self.buffer.iter().all(|keyed| keyed.row.is_live(now)) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::from(std::mem::take(&mut self.buffer));
+        if found.len() > most {
+            self.buffer.extend(found.pop());
+        }
+        if let Some(last) = found.last() {
+            self.pass(last);
+        }
+        Ok(found)
+    }
+
+    /// Reads where nothing is left to be asked for; says so if there is no more to read.
+    async fn read_on(&mut self, session: &mut Session<'_>, rows: u64) -> Result<Option<Next>> {
+        if let Some(done) = self.done.take() {
+            self.mark = Some(Mark::Slice(done));
+        }
+        let Some(current) = self.current.take() else {
+            return Ok(Some(if self.cut_off { Next::Enough } else { Next::End }));
+        };
+        let rows = rows.min(self.budget.rows);
+        if self.budget.scans == 0 || rows == 0 {
+            self.current = Some(current);
+            return Ok(Some(Next::Enough));
+        }
+        self.read(session, current, rows).await?;
+        Ok(None)
     }
 
     /// Reads a stretch, or what a scan gives of it.

@@ -157,8 +157,12 @@ fn assembled(
         results.push(match step.rows {
             Rows::One => answer(part, number, 0)?,
             Rows::Many(_, rows) => {
-                let each = (0..rows.len()).map(|row| answer(part, number, row));
-                together(each.collect::<Result<Vec<_>>>()?)
+                // Made as large as it will be, which collecting results does not know.
+                let mut each = Vec::with_capacity(rows.len());
+                for row in 0..rows.len() {
+                    each.push(answer(part, number, row)?);
+                }
+                together(each)
             }
         });
     }

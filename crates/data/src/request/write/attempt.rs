@@ -43,7 +43,7 @@ pub(super) async fn attempts(
             Box::pin(work.admit(session, call)).await?;
         }
         gathered?;
-        let earlier = ids.earlier(&work.keys_changed()?);
+        let earlier = ids.earlier(&work.keys_named(&ids)?);
         let mut ending = Ending { session, ids: &ids, earlier, attempt, work: &mut work };
         if let Some(answer) = Box::pin(ending.settle()).await? {
             return Ok(answer);
@@ -115,7 +115,7 @@ impl Ending<'_, '_, '_> {
             };
         }
         let adds = self.work.adds.clone();
-        let id = self.ids.of_attempt(self.attempt, &self.work.keys_changed()?);
+        let id = self.ids.of_attempt(self.attempt, &self.work.keys_named(self.ids)?);
         let (set, places) = self.work.rows.write_set(self.session, id, adds)?;
         if set.checks.is_empty() && set.changes.is_empty() && set.adds.is_empty() {
             return made(self.work, id, &[], self.session.now).map(Some);
@@ -305,8 +305,11 @@ impl<'a> Script<'a> {
 }
 
 impl Work<'_> {
-    /// The rows that steps change, as far as they are known.
-    fn keys_changed(&self) -> Result<Vec<&Key>> {
+    /// The rows that steps change, as far as they are known; none where no id is made of them.
+    fn keys_named(&self, ids: &CallIds<'_>) -> Result<Vec<&Key>> {
+        if !ids.are_of_rows() {
+            return Ok(Vec::new());
+        }
         let steps = self.script.steps.iter().zip(&self.steps);
         let changes = steps.filter(|(step, _)| matches!(step.action, Action::Run(_)));
         let places = changes.flat_map(|(_, work)| &work.places);

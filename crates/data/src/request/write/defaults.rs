@@ -38,13 +38,23 @@ pub(super) fn segments(part: &Part<'_>, inputs: &dyn Inputs) -> Result<Vec<Value
 
 /// The content of a whole row, by slot.
 pub(super) fn whole_row(part: &Part<'_>, inputs: &dyn Inputs) -> Result<Vec<Value>> {
-    let slots = part.collection.slots.iter();
-    slots.map(|slot| slot_value(part, slot, inputs)).collect()
+    let slots = &part.collection.slots;
+    // Made as large as it will be, which collecting results does not know.
+    let mut values = Vec::with_capacity(slots.len());
+    for (position, slot) in slots.iter().enumerate() {
+        values.push(slot_value(part, (position, slot), inputs)?);
+    }
+    Ok(values)
 }
 
 /// The content of one slot of a whole row.
-pub(super) fn slot_value(part: &Part<'_>, slot: &Slot, inputs: &dyn Inputs) -> Result<Value> {
-    match part.collection.model.field(&slot.name) {
+pub(super) fn slot_value(
+    part: &Part<'_>,
+    (position, slot): (usize, &Slot),
+    inputs: &dyn Inputs,
+) -> Result<Value> {
+    // Slots are the fields, in their order, and then the body.
+    match part.collection.model.fields().get(position) {
         Some(field) => {
             let given = given(part, field, inputs)?;
             field_value(part, field, given, inputs)

@@ -25,7 +25,6 @@ use crate::session::Session;
 use crate::store::{Key, Keyed, Row};
 use crate::value::Value;
 use keyspace::model::Verb;
-use std::collections::HashMap;
 
 /// One attempt.
 pub(super) struct Work<'a> {
@@ -253,15 +252,17 @@ impl<'a> Work<'a> {
         match &step.action {
             Action::Run(part) => {
                 let mut places = Vec::with_capacity(step.rows.count());
-                let mut rows: HashMap<usize, usize> = HashMap::new();
                 for row in 0..step.rows.count() {
                     let inputs = self.script.inputs(step, row, &self.known);
                     let found = segments(part, &inputs)
                         .and_then(|values| Ok((part.collection.key.encode(&values)?, values)));
                     let (key, values) =
                         found.map_err(|error| self.script.place(error, number, row))?;
+                    let known = self.rows.len();
                     let place = self.rows.locate(part.collection, key, values);
-                    if let Some(first) = rows.insert(place, row) {
+                    // Only a row that was known before can be one of these already.
+                    let mut earlier = places.iter().take(if place < known { row } else { 0 });
+                    if let Some(first) = earlier.position(|own| *own == place) {
                         let twice = part.error(ErrorKind::Argument, "two rows have the same key");
                         return Err(self.script.place(twice, number, row).with("same_as", first));
                     }
@@ -299,11 +300,14 @@ impl<'a> Work<'a> {
         wanted: &mut Vec<Key>,
     ) -> Result<bool> {
         let mut all = true;
+        if matches!(&step.action, Action::Run(part) if !part.reads) {
+            return Ok(all);
+        }
         for place in self.work(number)?.places.clone() {
             let row = self.rows.get_mut(place)?;
             let known = match &step.action {
                 Action::Check(_) => row.was_read(),
-                Action::Run(part) => !part.reads || row.is_known(),
+                Action::Run(_) => row.is_known(),
             };
             all &= known;
             if !known && !row.wanted {

@@ -68,6 +68,11 @@ impl<'a> CallIds<'a> {
         self.first
     }
 
+    /// Whether ids of attempts are worked out from their rows too.
+    pub fn are_of_rows(&self) -> bool {
+        self.renews
+    }
+
     /// The id of an attempt to change these rows.
     ///
     /// Where stores are atomic by group, entries are written and removed by the id of their attempt

@@ -36,14 +36,14 @@ fn is_same(part: &Part<'_>, inputs: &dyn Inputs, stored: &[Value]) -> Result<boo
     if !collection.model.immutable {
         return Ok(false);
     }
-    for (slot, stored) in collection.slots.iter().zip(stored) {
-        let field = collection.model.field(&slot.name);
+    for ((position, slot), stored) in collection.slots.iter().enumerate().zip(stored) {
+        let field = collection.model.fields().get(position);
         let fills_itself = field.is_some_and(|field| !field.is_argument());
         // What is not compared is not worked out either: the row it comes from may be gone since.
         if fills_itself || !part.is_given(&slot.name) {
             continue;
         }
-        if slot_value(part, slot, inputs)? != *stored {
+        if slot_value(part, (position, slot), inputs)? != *stored {
             return Ok(false);
         }
     }

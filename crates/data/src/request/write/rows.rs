@@ -10,10 +10,14 @@ use crate::value::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// So many rows are compared one by one: that is cheaper than to keep where they are.
+const FEW_ROWS: usize = 8;
+
 /// The rows of one attempt.
 #[derive(Default)]
 pub(super) struct RowSet {
     rows: Vec<RowState>,
+    /// Where they are, once they are more than a few.
     places: HashMap<Key, usize>,
 }
 
@@ -25,13 +29,28 @@ impl RowSet {
         key: Key,
         segments: Vec<Value>,
     ) -> usize {
-        if let Some(place) = self.places.get(&key) {
-            return *place;
+        if let Some(place) = self.find(&key) {
+            return place;
         }
         let place = self.rows.len();
-        self.places.insert(key.clone(), place);
         self.rows.push(RowState::unread(collection, key, segments));
+        if place >= FEW_ROWS {
+            let rows = self.rows.iter().enumerate().skip(self.places.len());
+            self.places.extend(rows.map(|(place, row)| (row.key.clone(), place)));
+        }
         place
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn find(&self, key: &Key) -> Option<usize> {
+        match self.places.is_empty() {
+            true => self.rows.iter().position(|row| row.key == *key),
+            false => self.places.get(key).copied(),
+        }
     }
 
     /// The row at a place.
@@ -46,7 +65,7 @@ impl RowSet {
 
     /// The row with a key, to be changed.
     pub fn find_mut(&mut self, key: &Key) -> Option<&mut RowState> {
-        let place = *self.places.get(key)?;
+        let place = self.find(key)?;
         self.rows.get_mut(place)
     }
 

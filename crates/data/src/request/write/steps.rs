@@ -93,9 +93,9 @@ impl Work<'_> {
         step: &ScriptStep<'_>,
         part: &Part<'_>,
     ) -> Result<bool> {
-        let mut made = Vec::new();
         let mut failed = None;
-        let places = self.work(number)?.places.clone();
+        let places = std::mem::take(&mut self.work_mut(number)?.places);
+        let mut made = Vec::with_capacity(places.len());
         let removed = match (part.pattern.verb, places.as_slice()) {
             (Verb::Delete, [place]) => Some(KnownRow::of(self.rows.get(*place)?)),
             _ => None,
@@ -112,8 +112,9 @@ impl Work<'_> {
                 Err(error) => return Err(self.script.place(error, number, row)),
             }
         }
+        let work = self.work_mut(number)?;
+        (work.places, work.made) = (places, made);
         self.learn(number, step, part, removed)?;
-        self.work_mut(number)?.made = made;
         match failed {
             None => self.end(number, State::Done),
             Some((row, error)) => {
@@ -131,6 +132,9 @@ impl Work<'_> {
         part: &Part<'_>,
         removed: Option<KnownRow>,
     ) -> Result<()> {
+        if number + 1 == self.steps.len() {
+            return Ok(());
+        }
         let places = &self.work(number)?.places;
         let Some(row) = places.first().map(|place| self.rows.get(*place)).transpose()? else {
             return Ok(());

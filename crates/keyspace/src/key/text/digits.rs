@@ -70,14 +70,26 @@ pub fn from_ulid(text: &str) -> Option<[u8; 16]> {
     value.map(u128::to_be_bytes)
 }
 
+/// The digit of the lowest six bits.
+fn sextet(bits: u32) -> char {
+    BASE64_URL.get((bits & 0x3f) as usize).map_or('?', |byte| char::from(*byte))
+}
+
 /// Base64 with `-` and `_`, without padding.
 pub fn base64_url(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        let bits = bits << (8 * (3 - chunk.len()));
-        text.extend((0..=chunk.len()).map(|place| digit(BASE64_URL, bits >> (18 - 6 * place))));
+    let (chunks, rest) = bytes.as_chunks::<3>();
+    for [first, second, third] in chunks {
+        let bits = u32::from_be_bytes([0, *first, *second, *third]);
+        [18, 12, 6, 0].into_iter().for_each(|place| text.push(sextet(bits >> place)));
     }
+    let last = match *rest {
+        [first, second] => (3, [0, first, second, 0]),
+        [first] => (2, [0, first, 0, 0]),
+        _ => (0, [0; 4]),
+    };
+    let bits = u32::from_be_bytes(last.1);
+    [18, 12, 6].into_iter().take(last.0).for_each(|place| text.push(sextet(bits >> place)));
     text
 }
 

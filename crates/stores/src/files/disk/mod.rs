@@ -1,4 +1,4 @@
-//! Everything the store asks of a disk, so that a disk that loses power can stand in for a real one.
+//! Everything the store asks of a disk, so that one that loses power can stand in for a real one.
 //!
 //! ```text
 //! store ──▶ Disk ◀── RealDisk: beneath one directory, through no symbolic link

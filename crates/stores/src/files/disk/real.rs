@@ -5,26 +5,13 @@
 //! under us, but no path made of a key leads out of it.
 
 use super::{Disk, Kind, Log, Stamp, parent};
+use crate::network;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-
-/// Kinds of file systems that are reached over a network or through another process: their locks,
-/// renames and syncs promise less, or nothing. (From `linux/magic.h` and `statfs(2)`.)
-const NETWORKS: [(u64, &str); 9] = [
-    (0x6969, "NFS"),
-    (0x517b, "SMB"),
-    (0xfe53_4d42, "SMB2"),
-    (0xff53_4d42, "CIFS"),
-    (0x6573_5546, "FUSE"),
-    (0x0102_1997, "9P"),
-    (0x5346_414f, "AFS"),
-    (0x00c3_6400, "Ceph"),
-    (0x7375_7245, "Coda"),
-];
 
 /// A directory of this machine.
 #[derive(Debug)]
@@ -42,15 +29,7 @@ impl RealDisk {
 
     /// The name of the network or process behind the directory, if there is one.
     pub(in super::super) fn network(&self) -> io::Result<Option<&'static str>> {
-        #[cfg(target_os = "linux")]
-        {
-            let kind = rustix::fs::fstatfs(&self.root)?.f_type;
-            Ok(network_of(kind.cast_unsigned()))
-        }
-        #[cfg(not(target_os = "linux"))]
-        {
-            Ok(None)
-        }
+        network::behind(&self.root)
     }
 
     fn open_at(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
@@ -115,13 +94,6 @@ fn open_by_names(
         directory = Some(rustix::fs::openat(at, name, through, Mode::empty())?);
     }
     Err(io::Error::from(io::ErrorKind::InvalidInput))
-}
-
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux says it"))]
-fn network_of(kind: u64) -> Option<&'static str> {
-    // A 32-bit machine shows the number with its sign.
-    let kind = kind & 0xffff_ffff;
-    NETWORKS.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the types are others on other systems")]
@@ -258,11 +230,4 @@ impl Log for RealLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn networks_are_known_by_their_number() {
-        assert_eq!(network_of(0x6969), Some("NFS"));
-        assert_eq!(network_of(0xffff_ffff_ff53_4d42), Some("CIFS"));
-        assert_eq!(network_of(0xef53), None);
-    }
 }

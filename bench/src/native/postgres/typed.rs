@@ -1,0 +1,78 @@
+//! Keyway, by the structs and functions of `notes.toml`.
+
+use super::notes::Note;
+use super::{Contender, Work};
+use keyway::Ulid;
+
+mod generated {
+    #![allow(missing_docs)]
+    keyway::include_keyspace!("notes.toml");
+}
+
+use generated::{AddNotesEach, Note as Row, Notes, NotesCaller};
+
+pub struct Typed {
+    notes: Notes,
+    caller: NotesCaller,
+}
+
+pub async fn open(url: &str) -> Typed {
+    let notes = Notes::open(url).await.unwrap();
+    let caller = notes.as_user("ann");
+    Typed { notes, caller }
+}
+
+impl Typed {
+    pub async fn close(&self) {
+        self.notes.close().await.unwrap();
+    }
+
+    /// Stores notes of one user with one commit.
+    pub async fn load(&self, notes: Vec<Note>) {
+        let Some(author) = notes.first().map(|note| note.author) else { return };
+        let rows = notes.into_iter().map(|note| {
+            let Note { author: _, note_id, title, words, tag, lat, lon } = note;
+            AddNotesEach { note_id: ulid(note_id), title, words, tag, lat, lon }
+        });
+        self.caller.add_notes(author, rows).into_future().await.unwrap();
+    }
+}
+
+fn note(row: Row) -> Note {
+    let Row { author, note_id, title, words, tag, lat, lon } = row;
+    Note { author, note_id: u128::from_be_bytes(note_id.0), title, words, tag, lat, lon }
+}
+
+fn ulid(note_id: u128) -> Ulid {
+    Ulid(note_id.to_be_bytes())
+}
+
+impl Contender for Typed {
+    fn insert(&self, note: Note) -> Work<'_, ()> {
+        Box::pin(async move {
+            let Note { author, note_id, title, words, tag, lat, lon } = note;
+            let call = self.caller.add_note(author, ulid(note_id), title, words, tag, lat, lon);
+            call.into_future().await.unwrap();
+        })
+    }
+
+    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>> {
+        Box::pin(async move {
+            self.caller.note(author, ulid(note_id)).into_future().await.unwrap().map(note)
+        })
+    }
+
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+        Box::pin(async move {
+            let call = self.caller.notes_of(author).limit(rows as u64);
+            call.into_future().await.unwrap().rows.into_iter().map(note).collect()
+        })
+    }
+
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+        Box::pin(async move {
+            let call = self.caller.notes_with_tag(tag).limit(rows as u64);
+            call.into_future().await.unwrap().rows.into_iter().map(note).collect()
+        })
+    }
+}

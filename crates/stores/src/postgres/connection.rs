@@ -1,0 +1,265 @@
+//! Connections: a few that are kept, each with its prepared statements, and requests sent together.
+//!
+//! ```text
+//! lease ─▶ connection ─▶ [BEGIN │ statement │ statement │ COMMIT] ─one write─▶ server
+//!   └ given back when it is known to be clean, closed otherwise
+//! ```
+//!
+//! Whoever gives up in the middle leaves a connection that is closed, so that no lock outlives its
+//! caller for long: the server ends what it does for a client that is gone.
+
+use super::error::{self, Fault};
+use super::value::Native;
+use data::{Error, ErrorKind, Result};
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_postgres::{Client, Config, NoTls, Row, RowStream, Statement};
+
+/// How long connecting may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long an answer may take: a little more than the server gives itself.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// What every session is set to, for bounded work and for plans that never change with statistics:
+/// every statement goes by a key.
+const SESSION: &str = "\
+    SET lock_timeout = '5s'; SET statement_timeout = '15s'; \
+    SET idle_in_transaction_session_timeout = '15s'; \
+    SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+    SET enable_bitmapscan = off; SET enable_sort = off; SET enable_hashjoin = off; \
+    SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0; SET jit = off; \
+    SET TIME ZONE 'UTC'";
+
+/// The connections of a store.
+pub(super) struct Pool {
+    config: Config,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+    /// What a session is told beside [`SESSION`], once it is known.
+    settings: OnceLock<String>,
+}
+
+/// One connection.
+struct Connection {
+    client: Client,
+    /// By where their text is in memory: it stays there as long as it is kept here.
+    statements: HashMap<usize, (Arc<str>, Statement)>,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, connections: usize) -> Arc<Pool> {
+        Arc::new(Pool {
+            config,
+            permits: Arc::new(Semaphore::new(connections)),
+            idle: Mutex::default(),
+            settings: OnceLock::new(),
+        })
+    }
+
+    /// What sessions are told from now on; connections made before are not used again.
+    pub(super) fn settle(&self, settings: String) {
+        if self.settings.set(settings).is_ok() {
+            self.idle().clear();
+        }
+    }
+
+    /// Takes a connection: one that is kept, or a new one.
+    pub(super) async fn lease(self: &Arc<Self>, until: Instant) -> Result<Lease> {
+        let permit = timeout_at(until, self.permits.clone().acquire_owned());
+        let permit = match permit.await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(_)) => return Err(error::closed()),
+            Err(_) => {
+                return Err(Error::new(
+                    ErrorKind::Unavailable,
+                    "every connection to PostgreSQL is busy; open the store with more of them",
+                ));
+            }
+        };
+        let kept = loop {
+            let next = self.idle().pop();
+            match next {
+                Some(connection) if connection.client.is_closed() => {}
+                other => break other,
+            }
+        };
+        let connection = match kept {
+            Some(connection) => connection,
+            None => self.connect(until).await?,
+        };
+        Ok(Lease { connection: Some(connection), pool: self.clone(), _permit: permit })
+    }
+
+    async fn connect(&self, until: Instant) -> Result<Connection> {
+        let until = until.min(Instant::now() + CONNECT_WITHIN);
+        let connecting = async {
+            let (client, connection) =
+                self.config.connect(NoTls).await.map_err(error::connecting)?;
+            let driver = tokio::spawn(async move {
+                // What went wrong is told to whoever waits for an answer.
+                let _ = connection.await;
+            });
+            let connection = Connection { client, statements: HashMap::new(), driver };
+            let settings = match self.settings.get() {
+                Some(settings) => format!("{SESSION}; {settings}"),
+                None => SESSION.to_string(),
+            };
+            let set = connection.client.batch_execute(&settings).await;
+            set.map_err(|error| Fault::from(error).into_error())?;
+            Ok(connection)
+        };
+        timeout_at(until, connecting).await.unwrap_or_else(|_| Err(error::late()))
+    }
+
+    /// Closes every connection and takes no more.
+    pub(super) fn close(&self) {
+        self.permits.close();
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection in somebody's hands.
+pub(super) struct Lease {
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Something sent to the server.
+pub(super) enum Request<'r> {
+    /// A statement without values.
+    Plain(&'static str),
+    /// A prepared statement and its values.
+    Prepared(Statement, Vec<Native<'r>>),
+}
+
+impl Lease {
+    /// Gives the connection back: nothing is under way on it.
+    pub(super) fn give_back(mut self) {
+        if let Some(connection) = self.connection.take()
+            && !connection.client.is_closed()
+            && !self.pool.permits.is_closed()
+        {
+            self.pool.idle().push(connection);
+        }
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, Fault> {
+        self.connection.as_mut().ok_or_else(|| Fault::Lost(error::lost()))
+    }
+
+    /// The driver's own handle, for what is done once.
+    pub(super) fn client(&self) -> Result<&Client> {
+        self.connection.as_ref().map(|connection| &connection.client).ok_or_else(error::lost)
+    }
+
+    /// A statement, prepared on this connection the first time.
+    pub(super) async fn statement(&mut self, text: &Arc<str>) -> Result<Statement, Fault> {
+        let connection = self.connection()?;
+        let place = text.as_ptr().addr();
+        if let Some((_, statement)) = connection.statements.get(&place) {
+            return Ok(statement.clone());
+        }
+        let prepared = timeout(ANSWER_WITHIN, connection.client.prepare(text)).await;
+        let statement = prepared.map_err(|_| Fault::Lost(error::late()))??;
+        connection.statements.insert(place, (text.clone(), statement.clone()));
+        Ok(statement)
+    }
+
+    /// Sends everything at once and waits for every answer. After the first failure inside a
+    /// transaction the server does nothing of the rest, so the first is the one that counts.
+    pub(super) async fn send(
+        &mut self,
+        requests: Vec<Request<'_>>,
+        until: Instant,
+    ) -> Result<Vec<Vec<Row>>, Fault> {
+        let until = until.min(Instant::now() + ANSWER_WITHIN);
+        let client = &self.connection()?.client;
+        let mut answers = FuturesOrdered::new();
+        for request in requests {
+            answers.push_back(answer(client, request));
+        }
+        let mut rows = Vec::with_capacity(answers.len());
+        let mut failed: Option<Fault> = None;
+        let all = async {
+            while let Some(answer) = answers.next().await {
+                match answer {
+                    Ok(found) => rows.push(found),
+                    Err(error) => {
+                        let fault = Fault::from(error);
+                        // A connection that is gone says so whatever failed before.
+                        if failed.is_none() || matches!(fault, Fault::Lost(_)) {
+                            failed = Some(fault);
+                        }
+                    }
+                }
+            }
+        };
+        if timeout_at(until, all).await.is_err() {
+            return Err(Fault::Lost(error::late()));
+        }
+        match failed {
+            None => Ok(rows),
+            Some(fault) => Err(fault),
+        }
+    }
+}
+
+impl Lease {
+    /// Begins to read the rows of a statement. A connection whose rows are not all read is not
+    /// given back.
+    pub(super) async fn stream(
+        &mut self,
+        statement: Statement,
+        values: Vec<Native<'_>>,
+        until: Instant,
+    ) -> Result<Rows, Fault> {
+        let client = &self.connection()?.client;
+        let begun = timeout_at(until, client.query_raw(&statement, values)).await;
+        let stream = begun.map_err(|_| Fault::Lost(error::late()))??;
+        Ok(Rows(Box::pin(stream)))
+    }
+}
+
+/// Rows as they come.
+pub(super) struct Rows(Pin<Box<RowStream>>);
+
+impl Rows {
+    /// The next row.
+    pub(super) async fn next(&mut self, until: Instant) -> Result<Option<Row>, Fault> {
+        let next = timeout_at(until, self.0.next()).await;
+        let next = next.map_err(|_| Fault::Lost(error::late()))?;
+        Ok(next.transpose()?)
+    }
+}
+
+async fn answer(client: &Client, request: Request<'_>) -> Result<Vec<Row>, tokio_postgres::Error> {
+    match request {
+        Request::Plain(text) => client.batch_execute(text).await.map(|()| Vec::new()),
+        Request::Prepared(statement, values) => {
+            let mut stream = std::pin::pin!(client.query_raw(&statement, values).await?);
+            let mut rows = Vec::new();
+            while let Some(row) = stream.next().await {
+                rows.push(row?);
+            }
+            Ok(rows)
+        }
+    }
+}

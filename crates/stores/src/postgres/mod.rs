@@ -1,0 +1,212 @@
+//! PostgreSQL: a keyspace as a schema, a table a collection, a table an index.
+//!
+//! ```text
+//! ensure ─▶ catalogue ─▶ schema, tables, numbers
+//! get, scan ─▶ read ─▶ one statement each, by the primary key
+//! commit ─▶ lock ─▶ judge ─▶ rows, entries, outcome in one transaction
+//! ```
+//!
+//! What `psql` shows is what `keyway layout --store postgres` prints. Any batch is atomic; commits
+//! are serializable among all programs that write through Keyway. The driver needs a tokio run
+//! time: the one it is called in, or else the one it was opened in.
+//!
+//! Nothing here asks the time: batches bring their own, and waiting is measured from the call.
+
+mod binary;
+mod catalogue;
+mod commit;
+mod connection;
+mod error;
+mod inventory;
+mod lock;
+mod open;
+mod outcome;
+mod read;
+mod statement;
+mod steps;
+mod structure;
+mod sweep;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use async_trait::async_trait;
+use connection::Pool;
+use data::clock::Milliseconds;
+use data::schema::Schema;
+use data::store::{
+    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+};
+use data::{Error, ErrorKind, Result};
+use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use tables::Tables;
+use tokio::runtime::Handle;
+
+/// How a store is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// The most connections at a time.
+    pub connections: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { durability: Durability::Power, connections: 16 }
+    }
+}
+
+/// A store in a PostgreSQL database.
+pub struct PostgresStore {
+    address: String,
+    options: Options,
+    pool: Arc<Pool>,
+    runtime: Handle,
+    ready: RwLock<Option<Arc<Ready>>>,
+}
+
+/// A store that is ready for a keyspace.
+struct Ready {
+    pool: Arc<Pool>,
+    tables: Tables,
+    /// What the numbers of locks are made with.
+    seed: u64,
+    /// The statement that takes locks.
+    take: Arc<str>,
+    /// The helper table, as it is written in statements.
+    helper: String,
+}
+
+impl PostgresStore {
+    /// Opens the store at a URL, `postgres://user:password@host:port/database`, in the tokio run
+    /// time this is called in. The server is asked when the store is made ready for a keyspace.
+    pub fn open(url: &str, options: &Options) -> Result<PostgresStore> {
+        let config = open::config(url)?;
+        let runtime = Handle::try_current().map_err(|error| {
+            Error::new(ErrorKind::Argument, "PostgreSQL is opened in a tokio run time")
+                .caused_by(error)
+        })?;
+        Ok(PostgresStore {
+            address: open::address(&config),
+            options: options.clone(),
+            pool: Pool::new(config, options.connections.max(1)),
+            runtime,
+            ready: RwLock::new(None),
+        })
+    }
+
+    /// A key that all programs on this keyspace share: `fresh` if there is none yet. It is in the
+    /// helper table `keyway`, for whoever may read that.
+    pub async fn shared_key(&self, keyspace: &Arc<Keyspace>, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        self.ensure(keyspace).await?;
+        let ready = self.ready()?;
+        self.within(catalogue::shared_key(&ready, fresh)).await
+    }
+
+    fn ready(&self) -> Result<Arc<Ready>> {
+        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
+        ready.ok_or_else(error::not_ready)
+    }
+
+    /// Waits in the run time of the caller, or in the one the store was opened in.
+    async fn within<T>(&self, work: impl Future<Output = T>) -> T {
+        if Handle::try_current().is_ok() {
+            return work.await;
+        }
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            let _entered = self.runtime.enter();
+            work.as_mut().poll(context)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    fn describe(&self) -> Description {
+        Description {
+            kind: StoreKind::Postgres,
+            address: self.address.clone(),
+            atomicity: Atomicity::WholeStore,
+            blind: Reach::Store,
+            durability: self.options.durability,
+        }
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        if let Ok(ready) = self.ready() {
+            let name = &ready.tables.schema.keyspace().name.value;
+            if *name != keyspace.name.value {
+                return Err(Error::new(
+                    ErrorKind::Mismatch,
+                    "this store is open for another keyspace; open it once more for this one",
+                )
+                .with("belongs_to", name)
+                .with("given", &keyspace.name.value));
+            }
+        }
+        let made = catalogue::ensure(&self.pool, &self.options, keyspace);
+        let ready = self.within(made).await.map_err(|error| error.during("ensure"))?;
+        let schema = ready.tables.schema.clone();
+        *self.ready.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(ready));
+        Ok(schema)
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        let ready = self.ready()?;
+        self.within(read::get(&ready, keys)).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(read::scan(&ready, scan)).await
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        check_trails(batch)?;
+        let ready = self.ready()?;
+        self.within(commit::commit(&ready, batch)).await
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(read::walk(&ready, scan)).await
+    }
+
+    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
+        let ready = self.ready()?;
+        self.within(sweep::sweep(&ready, now, rows)).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.pool.close();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("PostgresStore");
+        shown.field("address", &self.address).field("options", &self.options).finish()
+    }
+}
+
+/// Trails belong to the protocol over group-atomic stores.
+fn check_trails(batch: &Batch) -> Result<()> {
+    let has_trail = |write: &Write| matches!(write, Write::Put { trail: Some(_), .. });
+    match batch.writes.iter().any(has_trail) {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::Unsupported, "PostgreSQL keeps no trails of rows")),
+    }
+}

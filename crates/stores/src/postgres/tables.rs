@@ -1,0 +1,329 @@
+//! The tables of a schema with their statements, and rows as values for them.
+//!
+//! ```text
+//! key, row ─▶ a value for each column ─▶ put          get, scan ─▶ columns ─▶ key, row
+//! ```
+//!
+//! Statements are written once and prepared once a connection. Tables are named without their
+//! schema: a session looks into one schema only.
+
+use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
+use super::value::{self, NEVER, Native, Raw};
+use crate::native;
+use crate::sql::statement::ScanForm;
+use crate::sql::table::{ColumnShape, Part, Parts, TableShape};
+use bytes::Bytes;
+use data::schema::{CollectionSchema, ContentShape, Schema, Slot, Space};
+use data::store::{Key, Keyed, Row, Version};
+use data::{Error, ErrorKind, Result, Value};
+use keyspace::layout::postgres::{PostgresLayout, PostgresType};
+use keyspace::layout::tables::Purpose;
+use keyspace::model::Type;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio_postgres::types::Type as NativeType;
+
+/// Everything there is for a keyspace.
+#[derive(Debug)]
+pub(super) struct Tables {
+    /// Its schema.
+    pub(super) schema: Arc<Schema>,
+    /// Where commits are remembered; nowhere if none has to be.
+    pub(super) calls: Option<Calls>,
+    by_space: HashMap<u16, Arc<Table>>,
+    /// The tables whose ended rows are found by themselves, see `sweep`.
+    pub(super) swept: Vec<Arc<Table>>,
+}
+
+/// A table with its statements.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) shape: TableShape<PostgresType>,
+    pub(super) get: Arc<str>,
+    pub(super) put: Arc<str>,
+    /// Many rows at once, by an array a column; not where a column is an array itself.
+    pub(super) put_many: Option<(Arc<str>, Vec<NativeType>)>,
+    pub(super) delete: Arc<str>,
+    /// The version, end and count of a row.
+    pub(super) peek: Arc<str>,
+    /// Many rows, and many peeks, by arrays of their segments; not where a key holds a path.
+    pub(super) many: Option<Many>,
+    /// Every row in the order of the primary key, from the first and behind one; only where the
+    /// order of keys would have to be sorted for.
+    pub(super) walk: Option<(Arc<str>, Arc<str>)>,
+    /// See `sweep`.
+    pub(super) sweep: Option<Sweep>,
+    /// Rows that are likely to fit into a page.
+    pub(super) page_rows: AtomicUsize,
+    /// The collection whose rows are read without their values; not where a field is a list.
+    direct: Option<Arc<CollectionSchema>>,
+    /// Where the version and the end stand in the content.
+    version: Option<usize>,
+    expires: Option<usize>,
+    scans: RwLock<HashMap<Vec<ScanForm>, Arc<str>>>,
+}
+
+impl Tables {
+    pub(super) fn new(layout: &PostgresLayout, schema: Arc<Schema>) -> Result<Tables> {
+        let (mut by_space, mut swept, mut calls) = (HashMap::new(), Vec::new(), None);
+        for table in &layout.tables {
+            if table.table.purpose == Purpose::Calls {
+                calls = Some(Calls::new(&table.table.name));
+            }
+            let Some(shape) = TableShape::new(&table.table, &schema)? else { continue };
+            let counts = match schema.space(shape.space)? {
+                Space::Rows(collection) => collection.content == ContentShape::Count,
+                _ => false,
+            };
+            let made = Arc::new(Table::new(shape, counts));
+            if table.indexes.iter().any(|index| is_sweep(&made, index)) {
+                swept.push(made.clone());
+            }
+            by_space.insert(made.shape.space, made);
+        }
+        Ok(Tables { schema, calls, by_space, swept })
+    }
+
+    /// The table of a space.
+    pub(super) fn of_space(&self, space: u16) -> Result<&Arc<Table>> {
+        self.by_space.get(&space).ok_or_else(|| {
+            Error::new(ErrorKind::Corrupt, "a key has a number that the catalogue does not know")
+                .with("number", space)
+        })
+    }
+
+    /// Every table of rows, entries and claims.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.by_space.values()
+    }
+
+    /// The table of a key.
+    pub(super) fn of(&self, key: &Key) -> Result<&Arc<Table>> {
+        self.of_space(key.space())
+    }
+}
+
+fn is_sweep(table: &Table, index: &keyspace::layout::postgres::PostgresIndex) -> bool {
+    let ends = table.shape.expires.and_then(|place| table.shape.columns.get(place));
+    match index.columns.as_slice() {
+        [(column, false)] => ends.is_some_and(|ends| ends.name == *column),
+        _ => false,
+    }
+}
+
+impl Table {
+    fn new(shape: TableShape<PostgresType>, counts: bool) -> Table {
+        let (table, key) = (WRITER.table(&shape), whole_key(&shape));
+        let peeked = peeked(&shape, counts);
+        Table {
+            get: WRITER.get(&shape).into(),
+            put: WRITER.put(&shape).into(),
+            put_many: put_many(&shape),
+            delete: WRITER.delete(&shape).into(),
+            peek: format!("SELECT {peeked} FROM {table} WHERE {key}").into(),
+            many: Many::new(&shape, &peeked),
+            walk: walk(&shape),
+            sweep: Sweep::new(&shape),
+            page_rows: AtomicUsize::new(usize::MAX),
+            direct: shape.collection().filter(|of| is_direct(of)).cloned(),
+            version: shape.content.iter().position(|place| is_version(&shape, *place)),
+            expires: shape.content.iter().position(|place| Some(*place) == shape.expires),
+            scans: RwLock::default(),
+            shape,
+        }
+    }
+
+    /// The statement of a scan over these stretches, one behind the other.
+    pub(super) fn scan(&self, forms: Vec<ScanForm>) -> Arc<str> {
+        let known = self.scans.read().unwrap_or_else(PoisonError::into_inner).get(&forms).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let text: Arc<str> = match forms.as_slice() {
+            [one] => WRITER.scan(&self.shape, *one).into(),
+            several => stretches(&self.shape, several).into(),
+        };
+        let mut scans = self.scans.write().unwrap_or_else(PoisonError::into_inner);
+        scans.insert(forms, text.clone());
+        text
+    }
+
+    /// The values of a primary key's columns.
+    pub(super) fn key_values(&self, segments: &[Value]) -> Result<Vec<Native<'static>>> {
+        let columns = self.shape.key.iter().filter_map(|place| self.shape.columns.get(*place));
+        let value = |column: &ColumnShape<PostgresType>| match &column.part {
+            Part::Literal(text) => owned(&Value::Text(text.clone()), column),
+            Part::Segment(place) => match segments.get(*place) {
+                Some(value) => owned(value, column),
+                None => Err(Error::new(ErrorKind::Internal, "a key has too few values")),
+            },
+            _ => Err(Error::new(ErrorKind::Internal, "a key has a column that is no segment")),
+        };
+        columns.map(value).collect()
+    }
+
+    /// The values of a primary key's columns, of an encoded key.
+    pub(super) fn values_of(&self, key: &Key) -> Result<Vec<Native<'static>>> {
+        self.key_values(&self.shape.shape().decode(key)?)
+    }
+
+    /// The values of every column of a row.
+    pub(super) fn row_values(&self, key: &Key, row: Parts<'_>) -> Result<Vec<Native<'static>>> {
+        let segments = self.shape.shape().decode(key)?;
+        let values = self.shape.columns_of(&segments, row)?;
+        let mut natives = Vec::with_capacity(values.len());
+        for (value, column) in values.iter().zip(&self.shape.columns) {
+            natives.push(match (&column.part, value) {
+                (Part::Expires, Value::Null) if !column.optional => NEVER,
+                _ => held(owned(value, column)?, column, value)?,
+            });
+        }
+        Ok(natives)
+    }
+
+    /// The parts of a scanned row: its key, and what it is.
+    pub(super) fn keyed(&self, found: &tokio_postgres::Row) -> Result<Keyed> {
+        let shape = self.shape.shape();
+        let mut segments = Vec::with_capacity(shape.segments.len());
+        for (place, segment) in shape.segments.iter().enumerate() {
+            let Some(raw) = raw(found, place)? else {
+                return Err(Error::new(ErrorKind::Corrupt, "a column of a key is null"));
+            };
+            segments.push(value::segment(segment.kind, raw)?);
+        }
+        let key = native::key::encode(shape, &segments)?;
+        let row = self.row(&key, found, segments.len())?;
+        Ok(Keyed { key, row })
+    }
+
+    /// A row whose key is known; its content begins at the column `from`.
+    pub(super) fn row(&self, key: &Key, found: &tokio_postgres::Row, from: usize) -> Result<Row> {
+        if let Some(value) = self.content(found, from)? {
+            let column = |place: Option<usize>| match place {
+                Some(place) => raw(found, from + place),
+                None => Ok(None),
+            };
+            let version = column(self.version)?.map(version).transpose()?;
+            let expires = value::expires(column(self.expires)?)?;
+            return Ok(Row { value, version, expires, trail: None });
+        }
+        let segments = self.shape.shape().decode(key)?;
+        let content = self.columns(found, from, &self.shape.content)?;
+        self.shape.row_of(&segments, content)
+    }
+
+    /// The content of a row, straight from its columns; none where its values must be known.
+    fn content(&self, found: &tokio_postgres::Row, from: usize) -> Result<Option<Bytes>> {
+        let one = || match raw(found, from)? {
+            Some(raw) => Ok(raw),
+            None => Err(Error::new(ErrorKind::Corrupt, "a column has no value")),
+        };
+        let Some(direct) = &self.direct else { return Ok(None) };
+        Ok(Some(match &direct.content {
+            ContentShape::Nothing => Bytes::new(),
+            ContentShape::Text => value::text_bytes(one()?)?,
+            ContentShape::Bytes | ContentShape::Json | ContentShape::Count => {
+                Bytes::copy_from_slice(one()?)
+            }
+            ContentShape::Record(shape) => {
+                shape.encode_payloads(|slot, field| match raw(found, from + slot)? {
+                    None => Ok(None),
+                    Some(raw) => value::payload(&field.field_type, raw),
+                })?
+            }
+        }))
+    }
+
+    /// What a check or an addition needs of a row: no more than its version, end and count.
+    pub(super) fn peeked(&self, found: &tokio_postgres::Row, from: usize) -> Result<Row> {
+        let raw = |number: usize| raw(found, from + number);
+        let version = match raw(0)? {
+            Some(bytes) => Some(version(bytes)?),
+            None => None,
+        };
+        let expires = value::expires(raw(1)?)?;
+        let value = raw(2)?.map(Bytes::copy_from_slice).unwrap_or_default();
+        Ok(Row { value, version, expires, trail: None })
+    }
+
+    fn columns(
+        &self,
+        found: &tokio_postgres::Row,
+        from: usize,
+        places: &[usize],
+    ) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(places.len());
+        for (number, place) in places.iter().enumerate() {
+            let Some(column) = self.shape.columns.get(*place) else { continue };
+            let raw = raw(found, from + number)?;
+            values.push(match column.part {
+                Part::Expires => value::expires(raw)?.map_or(Value::Null, Value::Timestamp),
+                _ => value::field(&column.value_type, raw)
+                    .map_err(|error| error.with("column", &column.name))?,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Every statement about it so far.
+    #[cfg(test)]
+    pub(super) fn statements(&self) -> Vec<Arc<str>> {
+        let mut all = vec![self.get.clone(), self.delete.clone(), self.peek.clone()];
+        all.extend(self.many.iter().flat_map(|many| [many.get.clone(), many.peek.clone()]));
+        all.extend(self.walk.iter().flat_map(|(first, next)| [first.clone(), next.clone()]));
+        all.extend(self.scans.read().unwrap_or_else(PoisonError::into_inner).values().cloned());
+        all
+    }
+
+    /// How many rows of it a page is likely to hold.
+    pub(super) fn likely_rows(&self, asked: usize) -> usize {
+        self.page_rows.load(Ordering::Relaxed).clamp(1, asked)
+    }
+}
+
+/// Whether every field is written in a record as its column has it, or nearly so.
+fn is_direct(collection: &CollectionSchema) -> bool {
+    let plain = |slot: &Slot| !matches!(slot.slot_type.required(), Type::List(_) | Type::Path);
+    collection.slots.iter().all(plain)
+}
+
+fn is_version(shape: &TableShape<PostgresType>, place: usize) -> bool {
+    shape.columns.get(place).is_some_and(|column| column.part == Part::Version)
+}
+
+fn raw(found: &tokio_postgres::Row, place: usize) -> Result<Option<&[u8]>> {
+    let Raw(raw) = found.try_get(place).map_err(|error| {
+        Error::new(ErrorKind::Internal, "an answer has too few columns").caused_by(error)
+    })?;
+    Ok(raw)
+}
+
+fn version(raw: &[u8]) -> Result<Version> {
+    let bytes = <[u8; 16]>::try_from(raw);
+    let bytes = bytes.map_err(|_| Error::new(ErrorKind::Corrupt, "a version is no UUID"))?;
+    Ok(Version::from_stored(bytes))
+}
+
+fn owned(value: &Value, column: &ColumnShape<PostgresType>) -> Result<Native<'static>> {
+    let native = Native::of_field(value, &column.value_type);
+    native.map(Native::into_owned).map_err(|error| error.with("column", &column.name))
+}
+
+/// Refuses an instant or a day that PostgreSQL does not have.
+fn held(
+    native: Native<'static>,
+    column: &ColumnShape<PostgresType>,
+    value: &Value,
+) -> Result<Native<'static>> {
+    if native.is_held() {
+        return Ok(native);
+    }
+    let shown = value.to_json(&column.value_type);
+    Err(Error::new(
+        ErrorKind::Argument,
+        "PostgreSQL has no such time: its years are 4713 BC to 294276",
+    )
+    .with("field", &column.name)
+    .with("given", shown))
+}

@@ -1,0 +1,219 @@
+//! A server that is killed, backends that are ended, and connections that are cut around a commit.
+
+use crate::load::{Load, call};
+use crate::{keyspace, open, runtime};
+use data::clock::{ManualClock, SeededRandom};
+use data::request::{Options, Runtime};
+use data::store::{Batch, Check, CommitId, Expect, Outcome, Store, Write};
+use data::{ErrorKind, Value};
+use serde_json::json;
+use servers::postgres::{Postgres, url};
+use servers::proxy::{Cut, Proxy};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// The whole statement, and what the server answers to it: BEGIN names a level that begins with the
+/// same word.
+const COMMIT: &[u8] = b"COMMIT\0";
+const NOW: i64 = 1_800_000_000_000;
+
+/// How often a server is killed; `KEYWAY_KILLS` says otherwise.
+fn kills() -> u32 {
+    std::env::var("KEYWAY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6)
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_loses_nothing() {
+    let server = Arc::new(Postgres::start());
+    let store_url = server.url(&server.database());
+    runtime().block_on(async {
+        let load = Load::begin(open(&store_url), 8, 20_000).await;
+        for round in 0..kills() {
+            sleep(Duration::from_millis(150 + u64::from(round * 37 % 200))).await;
+            let server = server.clone();
+            tokio::task::spawn_blocking(move || {
+                server.kill();
+                server.restart();
+            })
+            .await
+            .unwrap();
+        }
+        sleep(Duration::from_millis(300)).await;
+        let told = load.end().await;
+        println!("{told:?}");
+        assert!(told.changes > 50, "{} changes", told.changes);
+    });
+}
+
+#[test]
+fn backends_that_are_ended_in_the_middle_lose_nothing() {
+    let server = Arc::new(Postgres::start());
+    let database = server.database();
+    runtime().block_on(async {
+        let load = Load::begin(open(&server.url(&database)), 8, 20_000).await;
+        let (client, connection) =
+            tokio_postgres::connect(&server.url(&database), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+            WHERE application_name = 'keyway' AND state <> 'idle'";
+        let mut ended = 0;
+        for _ in 0..60 {
+            sleep(Duration::from_millis(20)).await;
+            let row = client.query_one(end, &[]).await.unwrap();
+            ended += row.get::<_, i64>(0);
+        }
+        let told = load.end().await;
+        println!("{ended} ended, {told:?}");
+        assert!(ended > 20 && told.changes > 50, "{ended} ended, {} changes", told.changes);
+    });
+}
+
+#[test]
+fn a_commit_that_never_arrived_is_done_once() {
+    around_commit(|proxy| proxy.cut(Cut::Before, COMMIT, 0));
+}
+
+#[test]
+fn a_commit_that_arrived_or_not_is_done_once() {
+    around_commit(|proxy| proxy.cut(Cut::After, COMMIT, 0));
+}
+
+#[test]
+fn a_commit_whose_reply_is_lost_counts_once() {
+    around_commit(|proxy| proxy.cut_reply(COMMIT));
+}
+
+/// Additions and inserts, the connection cut at every commit.
+fn around_commit(cut: fn(&Proxy)) {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
+        let key = |collection: &str, name: &str| {
+            let segments = [Value::Text("room".to_string()), Value::Text(name.to_string())];
+            schema.collection(collection).unwrap().key.encode(&segments).unwrap()
+        };
+        for number in 1..=5_u8 {
+            let id = CommitId::from_bytes([number; 16]);
+            let note = key("notes", &number.to_string());
+            let checks = vec![Check { key: note.clone(), expect: Expect::Absent }];
+            let value = "value".into();
+            let insert =
+                Write::Put { key: note, value, expires: None, versioned: true, trail: None };
+            let count = key("counts", "all");
+            let add = Write::Add { key: count, amount: 1, expires: None, window: None };
+            let (writes, deadline) = (vec![insert, add], NOW + 20_000);
+            let batch = Batch { id, now: NOW, checks, writes, deadline };
+            cut(&proxy);
+            let Outcome::Committed { totals } = store.commit(&batch).await.unwrap() else {
+                panic!("{number} is a conflict");
+            };
+            assert_eq!(totals[0].value, i64::from(number), "counted twice, or not at all");
+            assert_eq!(proxy.cuts(), u64::from(number), "nothing was cut");
+        }
+    });
+}
+
+#[test]
+fn without_checks_too_a_lost_reply_is_found_out() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
+        let segments = [Value::Text("room".to_string()), Value::Text("row".to_string())];
+        let key = schema.collection("notes").unwrap().key.encode(&segments).unwrap();
+        let cuts: [fn(&Proxy); 3] = [
+            |proxy| proxy.cut(Cut::Before, COMMIT, 0),
+            |proxy| proxy.cut(Cut::After, COMMIT, 0),
+            |proxy| proxy.cut_reply(COMMIT),
+        ];
+        for (number, cut) in (1..).zip(cuts) {
+            let put = |value: &'static str| {
+                let (key, value) = (key.clone(), value.into());
+                vec![Write::Put { key, value, expires: None, versioned: true, trail: None }]
+            };
+            let batch = |number: u8, writes| Batch {
+                id: CommitId::from_bytes([number; 16]),
+                now: NOW,
+                checks: Vec::new(),
+                writes,
+                deadline: NOW + 20_000,
+            };
+            cut(&proxy);
+            let first = batch(number, put("first"));
+            assert!(matches!(store.commit(&first).await, Ok(Outcome::Committed { .. })));
+            assert_eq!(proxy.cuts(), u64::from(number));
+            // Sent once more behind another, it must not write over it.
+            store.commit(&batch(number + 10, put("second"))).await.unwrap();
+            assert!(matches!(store.commit(&first).await, Ok(Outcome::Committed { .. })));
+            let row = store.get(std::slice::from_ref(&key)).await.unwrap().remove(0).unwrap();
+            assert_eq!(row.value, "second");
+        }
+    });
+}
+
+#[test]
+fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let text = include_str!("../kill_patterns/keyspace.toml");
+        let clock = Arc::new(ManualClock::at(NOW));
+        let options = Options::new(clock, Arc::new(SeededRandom::new(7)));
+        let runtime = Runtime::open(store.clone(), keyspace(text), options).await.unwrap();
+        let hit = json!({"page": "front", "amount": 1});
+        call(&runtime, "me", "hit", &hit).await.unwrap();
+        proxy.refuse(true);
+        let away = call(&runtime, "me", "hit", &hit).await.unwrap_err();
+        assert_eq!(away.kind(), ErrorKind::Unavailable, "{away:?}");
+        assert!(away.is_retryable());
+        let away = call(&runtime, "me", "hits", &json!({"page": "front"})).await.unwrap_err();
+        assert_eq!(away.kind(), ErrorKind::Unavailable, "{away:?}");
+        proxy.refuse(false);
+        let back = call(&runtime, "me", "hit", &hit).await.unwrap();
+        assert_eq!(back["total"], json!(2));
+    });
+}
+
+#[test]
+fn a_server_gone_during_a_commit_leaves_its_fate_open_until_the_deadline() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
+        let segments = [Value::Text("room".to_string()), Value::Text("row".to_string())];
+        let key = schema.collection("counts").unwrap().key.encode(&segments).unwrap();
+        let add = Write::Add { key, amount: 1, expires: None, window: None };
+        let batch = Batch {
+            id: CommitId::from_bytes([1; 16]),
+            now: NOW,
+            checks: Vec::new(),
+            writes: vec![add],
+            deadline: NOW + 1_500,
+        };
+        proxy.cut_reply(COMMIT);
+        let commit = store.commit(&batch);
+        let gone = async {
+            while proxy.cuts() == 0 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            proxy.refuse(true);
+        };
+        let (outcome, ()) = futures_util::future::join(commit, gone).await;
+        assert_eq!(outcome.unwrap(), Outcome::Indeterminate { id: batch.id });
+        proxy.refuse(false);
+        let Outcome::Committed { totals } = store.commit(&batch).await.unwrap() else {
+            panic!("the same batch again is a conflict");
+        };
+        assert_eq!(totals[0].value, 1);
+    });
+}

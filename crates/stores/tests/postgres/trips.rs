@@ -1,0 +1,92 @@
+//! Round trips, counted between the driver and its server.
+
+use crate::load::call;
+use crate::{keyspace, open, runtime};
+use data::clock::{ManualClock, SeededRandom};
+use data::request::{Options, Runtime};
+use data::store::Store;
+use serde_json::{Value as Json, json};
+use servers::postgres::{Postgres, url};
+use servers::proxy::Proxy;
+use std::sync::Arc;
+
+const KEYSPACE: &str = r#"
+[keyspace]
+name = "trips"
+
+[collection.notes]
+key    = "user:{user_id: text}:notes | {note_id: text}"
+fields = { title = "text", folder = "text", at = "timestamp" }
+expect = { rows_per_group = 1_000 }
+index.by_folder.key    = "folder:{user_id}:{folder} | {at desc}"
+index.by_folder.expect = { rows_per_group = 1_000 }
+index.by_title  = { key = "title:{lower(title)}", unique = true }
+
+[collection.logs]
+key    = "log:{day: text} | {line: text}"
+value  = "text"
+expect = { rows_per_group = 1_000 }
+
+[pattern.add_note]
+insert = "notes"
+allow  = "user"
+[pattern.note]
+get = "notes"
+[pattern.some_notes]
+get  = "notes"
+many = 100
+[pattern.notes]
+list = "notes"
+page = 50
+[pattern.folder]
+list = "notes.by_folder"
+page = 50
+[pattern.titled]
+get = "notes.by_title"
+[pattern.log]
+put   = "logs"
+allow = "user"
+[pattern.read_log]
+list = "logs"
+page = 50
+"#;
+
+#[test]
+fn calls_wait_for_the_server_as_seldom_as_can_be() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let clock = Arc::new(ManualClock::at(1_800_000_000_000));
+        let mut options = Options::new(clock, Arc::new(SeededRandom::new(7)));
+        options.check_bounds = true;
+        let runtime = Runtime::open(store.clone(), keyspace(KEYSPACE), options).await.unwrap();
+        let note = |number: u32| {
+            json!({"user_id": "u", "note_id": number.to_string(), "folder": "f",
+                "title": format!("Title {number}"), "at": "2026-11-15T10:00:00Z"})
+        };
+        let ids: Vec<Json> =
+            (0..20).map(|n| json!({"user_id": "u", "note_id": n.to_string()})).collect();
+        // Every statement is prepared by the first call.
+        let calls: [(&str, &dyn Fn(u32) -> Json, u64); 8] = [
+            ("add_note", &note, 2),
+            ("log", &|n| json!({"day": "d", "line": n.to_string(), "value": "x"}), 1),
+            ("note", &|_| json!({"user_id": "u", "note_id": "1"}), 1),
+            ("some_notes", &|_| json!({"rows": ids}), 1),
+            ("notes", &|_| json!({"user_id": "u"}), 1),
+            ("read_log", &|_| json!({"day": "d"}), 1),
+            ("folder", &|_| json!({"user_id": "u", "folder": "f"}), 2),
+            ("titled", &|_| json!({"title": "title 1"}), 2),
+        ];
+        for (pattern, arguments, most) in calls {
+            for number in 0..6 {
+                let before = proxy.turns();
+                call(&runtime, "u", pattern, &arguments(number)).await.unwrap();
+                let trips = proxy.turns() - before;
+                assert!(number == 0 || trips <= most, "{pattern}: {trips} round trips, not {most}");
+            }
+        }
+        store.close().await.unwrap();
+    });
+}
