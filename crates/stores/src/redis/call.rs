@@ -63,6 +63,25 @@ impl Section {
     }
 }
 
+/// Where the number of what follows belongs.
+pub(super) struct Reserved(usize);
+
+impl Section {
+    /// Makes room for the number of the arguments that follow.
+    pub(super) fn reserve(&mut self) -> Reserved {
+        self.push("");
+        Reserved(self.values.len())
+    }
+
+    /// Fills in how many have followed.
+    pub(super) fn fill(&mut self, place: Reserved) {
+        let followed = self.values.len() - place.0;
+        if let Some(number) = self.values.get_mut(place.0 - 1) {
+            *number = followed.to_string().into_bytes();
+        }
+    }
+}
+
 impl Call {
     /// The arguments of a batch.
     pub(super) fn of_batch(layout: &Layout, batch: &Batch) -> Result<Arguments> {

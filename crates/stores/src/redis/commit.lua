@@ -236,6 +236,16 @@ while at < #ARGV do
     redis.call('ZADD', own, score, take())
   elseif what == 'no member' then redis.call('ZREM', own, take())
   elseif what == 'no field' then redis.call('HDEL', own, take())
+  elseif what == 'only if' then
+    -- The next arguments are for a claim that is still this row's.
+    local form, is_theirs = take(), false
+    for _ = 1, tonumber(take()) do
+      local field, value = take(), take()
+      local found = form == 's' and redis.call('GET', own) or form == 'h' and redis.call('HGET', own, field)
+      if found and found ~= value then is_theirs = true end
+    end
+    local count = tonumber(take())
+    if is_theirs then at = at + count end
   elseif what == 'no slice' then
     local directory = key()
     local slice = take()

@@ -53,6 +53,8 @@ pub(super) struct Place {
     pub(super) expiries: Option<Template>,
     /// Where the end of a row is read.
     pub(super) ends: Ends,
+    /// Whether some pattern is answered by entries alone, so that a scan must know when they end.
+    pub(super) answers_alone: bool,
     /// Bytes of a row, as seen so far; 0 if none was.
     weight: AtomicUsize,
 }
@@ -228,6 +230,7 @@ impl Make<'_> {
             text: Template::of_key(&self.collection.model.key, &position)?,
             expiries: template(Role::Expiries)?,
             ends,
+            answers_alone: true,
             weight: AtomicUsize::new(0),
         })
     }
@@ -271,7 +274,19 @@ impl Make<'_> {
             text: Template::of_key(&index.model.key, &position)?,
             expiries: None,
             ends,
+            answers_alone: self.answers_alone(index),
             weight: AtomicUsize::new(0),
+        })
+    }
+
+    /// Whether a pattern asks for some fields through an index, which its entries may hold.
+    fn answers_alone(&self, index: &IndexSchema) -> bool {
+        self.keyspace.patterns.iter().any(|pattern| {
+            let target = pattern.target.as_ref().filter(|_| pattern.fields.is_some());
+            target.is_some_and(|target| {
+                let of = target.index.as_ref().map(|index| index.name.value.as_str());
+                target.collection.name.value == self.collection.name() && of == Some(index.name())
+            })
         })
     }
 

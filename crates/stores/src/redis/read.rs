@@ -214,7 +214,8 @@ impl Place {
     /// Whether a list says all there is about its rows.
     pub(super) fn is_all_in_list(&self) -> bool {
         let plain = matches!(self.what, What::Member) && self.versions.is_none();
-        plain && matches!(self.ends, Ends::Never)
+        // Whoever reads the row of an entry sees when it ends.
+        plain && (matches!(self.ends, Ends::Never) || !self.answers_alone)
     }
 
     /// The name of the list a row is in.

@@ -155,7 +155,7 @@ impl RedisStore {
             let segments = due.collection.key.decode(&due.key)?;
             let slots = due.collection.decode(&row.value)?;
             for entry in entries::entries(&due.collection, &segments, &slots)? {
-                call.delete(layout, &entry.key)?;
+                call.delete_entry(layout, &entry.key, &entry.value)?;
             }
         }
         self.removed(call, now).await
@@ -200,7 +200,7 @@ impl RedisStore {
                 let Ok(owner) = entries::owner(collection, index, entry) else { continue };
                 if owners.contains(&owner) {
                     let mut call = Call::default();
-                    call.delete(layout, &entry.key)?;
+                    call.delete_entry(layout, &entry.key, &entry.row.value)?;
                     self.removed(call, now).await?;
                 }
             }

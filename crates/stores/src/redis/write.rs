@@ -188,6 +188,41 @@ impl Call {
         Ok(())
     }
 
+    /// Removes an entry of a row that has ended. A claim may be another row's by now.
+    pub(super) fn delete_entry(
+        &mut self,
+        layout: &Layout,
+        key: &Key,
+        content: &Bytes,
+    ) -> Result<()> {
+        let place = layout.place(key.space())?;
+        let What::Claim(owner) = &place.what else { return self.delete(layout, key) };
+        let row = place.parts(key.as_ref())?;
+        let own = self.own(layout, place, &row)?;
+        self.write("only if", own);
+        match claimed(layout, (&row, owner), content)? {
+            Claimed::Text(text) => {
+                self.writes.push("s");
+                self.writes.number(1);
+                self.writes.push("");
+                self.writes.push(text);
+            }
+            Claimed::Fields(fields) => {
+                self.writes.push("h");
+                let own = owner.names.len();
+                self.writes.number(own);
+                for (name, value) in fields.into_iter().take(own) {
+                    self.writes.push(name);
+                    self.writes.push(value);
+                }
+            }
+        }
+        let place = self.writes.reserve();
+        self.delete(layout, key)?;
+        self.writes.fill(place);
+        Ok(())
+    }
+
     /// A claim: whose it is, and what it keeps.
     fn claim(
         &mut self,
@@ -197,29 +232,10 @@ impl Call {
         value: &Bytes,
         drops: Option<Milliseconds>,
     ) -> Result<()> {
-        let separator = layout.naming.separator();
-        let (named, kept) = match owner.unique {
-            true => split_claim(value).map(|(key, kept)| (Some(key), kept))?,
-            false => (None, value.clone()),
-        };
-        let values: Vec<Value<'_>> = match &named {
-            Some(key) => Parts::of(key.as_ref(), &owner.shape.segments, 0)?.values,
-            None => {
-                let at = owner.primary.iter();
-                at.filter_map(|position| row.values.get(*position).cloned()).collect()
-            }
-        };
-        let Some(fields) = &owner.kept else {
-            let text = owner.text.text(separator, &values)?;
-            return self.string(layout, place, row, text.into_bytes(), drops);
-        };
-        let mut all = Vec::with_capacity(values.len() + 4);
-        for (name, value) in owner.names.iter().zip(&values) {
-            let text = joined(separator, std::slice::from_ref(value), true)?;
-            all.push((name.clone().into_bytes(), text.into_bytes()));
+        match claimed(layout, (row, owner), value)? {
+            Claimed::Text(text) => self.string(layout, place, row, text.into_bytes(), drops),
+            Claimed::Fields(fields) => self.hash(layout, place, row, fields, drops),
         }
-        all.extend(fields.write(&kept)?);
-        self.hash(layout, place, row, all, drops)
     }
 
     fn hash(
@@ -275,6 +291,43 @@ impl Call {
         self.writes.push(what);
         self.writes.number(key);
     }
+}
+
+/// What a claim holds.
+enum Claimed {
+    /// The text of the owner's key.
+    Text(String),
+    /// Its segments, and then what is kept.
+    Fields(Vec<(Vec<u8>, Vec<u8>)>),
+}
+
+fn claimed(
+    layout: &Layout,
+    (row, owner): (&Parts<'_>, &Owner),
+    content: &Bytes,
+) -> Result<Claimed> {
+    let separator = layout.naming.separator();
+    let (named, kept) = match owner.unique {
+        true => split_claim(content).map(|(key, kept)| (Some(key), kept))?,
+        false => (None, content.clone()),
+    };
+    let values: Vec<Value<'_>> = match &named {
+        Some(key) => Parts::of(key.as_ref(), &owner.shape.segments, 0)?.values,
+        None => {
+            let at = owner.primary.iter();
+            at.filter_map(|position| row.values.get(*position).cloned()).collect()
+        }
+    };
+    let Some(fields) = &owner.kept else {
+        return owner.text.text(separator, &values).map(Claimed::Text);
+    };
+    let mut all = Vec::with_capacity(values.len() + 4);
+    for (name, value) in owner.names.iter().zip(&values) {
+        let text = joined(separator, std::slice::from_ref(value), true)?;
+        all.push((name.clone().into_bytes(), text.into_bytes()));
+    }
+    all.extend(fields.write(&kept)?);
+    Ok(Claimed::Fields(all))
 }
 
 /// A stored number as Redis counts: in decimal.

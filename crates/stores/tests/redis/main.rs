@@ -11,5 +11,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod app;
+mod changes;
+mod ends;
+mod faults;
+mod foreign;
 mod promises;
+mod seen;
+mod settings;
 mod support;
+mod trips;
+mod values;

@@ -144,3 +144,19 @@ impl Store for Ahead {
         self.store.sweep(now + self.ahead, rows).await
     }
 }
+
+/// The machine's time; waiting is a timer.
+#[derive(Debug)]
+pub struct RealClock;
+
+#[async_trait::async_trait]
+impl data::clock::Clock for RealClock {
+    fn now(&self) -> Milliseconds {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        i64::try_from(now.as_millis()).unwrap()
+    }
+
+    async fn wait(&self, milliseconds: u64) {
+        tokio::time::sleep(std::time::Duration::from_millis(milliseconds)).await;
+    }
+}

@@ -1,0 +1,129 @@
+//! A small application, called through the run time: items with two indexes, and counters.
+
+use crate::support::RealClock;
+use data::caller::Caller;
+use data::clock::{Clock, SystemRandom};
+use data::maintain::Scrub;
+use data::request::{self, Call, Runtime};
+use data::store::{CommitId, Store};
+use data::{ErrorKind, Result};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// Its keyspace.
+pub const SHOP: &str = r#"
+[keyspace]
+name = "shop"
+
+[collection.items]
+key = "item:{item_id: text}"
+fields = { name = "text", shelf = "text", price = "i64" }
+index.items_by_name = { key = "name:{lower(name)}", unique = true }
+index.items_by_shelf = { key = "shelf:{shelf} | {price}" }
+
+[collection.sold]
+key = "shelf:{shelf: text}:sold | {item_id: text}"
+value = "counter"
+
+[pattern.add_item]
+insert = "items"
+allow = "user"
+[pattern.change_item]
+update = "items"
+set = ["name", "shelf", "price"]
+allow = "user"
+[pattern.drop_item]
+delete = "items"
+allow = "user"
+[pattern.item]
+get = "items"
+[pattern.items]
+get = "items"
+many = 100
+[pattern.item_named]
+get = "items.items_by_name"
+[pattern.items_of]
+list = "items.items_by_shelf"
+page = 50
+[pattern.sell]
+add = "sold"
+allow = "user"
+[pattern.sold_of]
+list = "sold"
+page = 100
+"#;
+
+/// The application on a store.
+pub struct App {
+    pub runtime: Runtime,
+}
+
+impl App {
+    /// Opens it.
+    pub async fn open(store: Arc<dyn Store>) -> Result<App> {
+        let keyspace = Arc::new(keyspace::read(SHOP).keyspace.expect("the file is right"));
+        let random = Arc::new(SystemRandom::start()?);
+        let options = request::Options::new(Arc::new(RealClock), random);
+        Ok(App { runtime: Runtime::open(store, keyspace, options).await? })
+    }
+
+    /// Makes a call.
+    pub async fn call(&self, pattern: &str, arguments: Json) -> Result<Json> {
+        self.call_as(None, pattern, arguments).await
+    }
+
+    /// Makes a call under an id of its own.
+    pub async fn call_as(
+        &self,
+        id: Option<CommitId>,
+        pattern: &str,
+        arguments: Json,
+    ) -> Result<Json> {
+        let prepared = self.runtime.pattern(pattern)?;
+        let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
+        let given = prepared.given_from_json(self.runtime.keyspace(), &arguments)?;
+        let caller = Caller::user("ann");
+        let mut call = Call::new(prepared, given, &caller);
+        if let Some(id) = id {
+            call = call.with_id(id);
+        }
+        self.runtime.call(call).await?.answer.to_json(self.runtime.schema())
+    }
+
+    /// Makes a change until it is known to be done, under one id.
+    pub async fn surely(&self, pattern: &str, arguments: Json) {
+        let id = CommitId::new(RealClock.now(), &SystemRandom::start().unwrap());
+        loop {
+            match self.call_as(Some(id), pattern, arguments.clone()).await {
+                Ok(_) => return,
+                Err(error) => match error.kind() {
+                    ErrorKind::Unavailable | ErrorKind::Indeterminate | ErrorKind::Busy => {
+                        RealClock.wait(5).await;
+                    }
+                    _ => panic!("{pattern}: {error}"),
+                },
+            }
+        }
+    }
+
+    /// How many rows and entries there are; fails if an entry is not true.
+    pub async fn scrub(&self) -> (u64, u64) {
+        let random = SystemRandom::start().unwrap();
+        let scrub = Scrub {
+            store: self.runtime.store().as_ref(),
+            schema: self.runtime.schema(),
+            clock: &RealClock,
+            random: &random,
+            repair: false,
+        };
+        let mut found = Vec::new();
+        let counts = scrub.run(&mut |problem, _| found.extend(problem.cloned())).await.unwrap();
+        assert!(found.is_empty(), "{found:?}");
+        (counts.rows, counts.entries)
+    }
+}
+
+/// An item.
+pub fn item(id: &str, shelf: &str, price: i64) -> Json {
+    json!({"item_id": id, "name": format!("Name of {id}"), "shelf": shelf, "price": price})
+}

@@ -1,0 +1,169 @@
+//! Servers killed, connections cut and scripts forgotten while callers work: nothing acknowledged
+//! is lost, nothing is done twice, no entry is left behind or missing.
+
+use crate::app::{App, item};
+use crate::support::{at, in_runtime};
+use data::ErrorKind;
+use data::store::Store;
+use serde_json::json;
+use servers::proxy::{Cut, Proxy};
+use servers::redis::RedisServer;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use stores::redis::RedisStore;
+
+const WORKERS: usize = 6;
+
+/// What the workers have done.
+#[derive(Default)]
+struct Work {
+    is_over: AtomicBool,
+    items: Mutex<BTreeSet<String>>,
+    sold: AtomicU64,
+}
+
+impl Work {
+    /// Inserts, moves, drops and sells until it is told to end.
+    async fn run(self: Arc<Self>, app: Arc<App>, worker: usize) {
+        for number in 0.. {
+            if self.is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            let id = format!("w{worker}-{number}");
+            app.surely("add_item", item(&id, &format!("s{}", number % 3), number)).await;
+            self.items.lock().unwrap().insert(id.clone());
+            app.surely("sell", json!({"shelf": "s0", "item_id": "all"})).await;
+            self.sold.fetch_add(1, Ordering::SeqCst);
+            match number % 5 {
+                1 => {
+                    let change =
+                        json!({"item_id": id, "shelf": "moved", "name": format!("N {id}")});
+                    app.surely("change_item", change).await;
+                }
+                3 => {
+                    app.surely("drop_item", json!({"item_id": id})).await;
+                    self.items.lock().unwrap().remove(&id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether all that was acknowledged is there, once, and nothing else.
+    async fn check(&self, app: &App) {
+        let items = self.items.lock().unwrap().clone();
+        assert!(items.len() > 20, "the workers have worked: {}", items.len());
+        for id in &items {
+            let found = app.call("item", json!({"item_id": id})).await.unwrap();
+            assert!(found["row"].is_object(), "{id} is lost");
+        }
+        let (rows, entries) = app.scrub().await;
+        let counters = 1;
+        assert_eq!((rows, entries), (items.len() as u64 + counters, items.len() as u64 * 2));
+        let sold = app.call("sold_of", json!({"shelf": "s0"})).await.unwrap();
+        let expected = self.sold.load(Ordering::SeqCst);
+        assert_eq!(sold["rows"][0]["value"], json!(expected), "{sold}");
+    }
+}
+
+/// Lets workers work on a port while something happens, and checks what they did.
+async fn under(port: u16, happens: impl AsyncFnOnce()) {
+    let store = Arc::new(RedisStore::open(at(port)).await.unwrap());
+    let app = Arc::new(App::open(store as Arc<dyn Store>).await.unwrap());
+    let work = Arc::new(Work::default());
+    let worker = |number| tokio::spawn(work.clone().run(app.clone(), number));
+    let workers: Vec<_> = (0..WORKERS).map(worker).collect();
+    happens().await;
+    work.is_over.store(true, Ordering::SeqCst);
+    for worker in workers {
+        worker.await.expect("a worker ends well");
+    }
+    work.check(&app).await;
+}
+
+async fn pause(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+fn killed(sync: &str) {
+    let mut server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", sync]);
+    in_runtime(under(server.port(), async || {
+        for round in 0..5 {
+            pause(150 + round * 60).await;
+            server.kill();
+            pause(20).await;
+            server.restart();
+        }
+        pause(200).await;
+    }));
+}
+
+#[test]
+fn a_server_killed_under_load_loses_nothing_with_power() {
+    killed("always");
+}
+
+#[test]
+fn a_server_killed_under_load_loses_nothing_with_process() {
+    killed("everysec");
+}
+
+fn cut(cut: Cut) {
+    let server = RedisServer::start(&[]);
+    let proxy = Proxy::start(&server.address());
+    in_runtime(under(proxy.port(), async || {
+        for round in 0..25 {
+            proxy.cut(cut, b"EVALSHA", round % 7);
+            let before = proxy.cuts();
+            while proxy.cuts() == before {
+                pause(2).await;
+            }
+        }
+        pause(100).await;
+    }));
+}
+
+#[test]
+fn a_connection_cut_before_a_commit_does_it_once() {
+    cut(Cut::Before);
+}
+
+#[test]
+fn a_connection_cut_after_a_commit_does_it_once() {
+    cut(Cut::After);
+}
+
+#[test]
+fn scripts_forgotten_under_load_are_sent_again() {
+    let server = RedisServer::start(&[]);
+    in_runtime(under(server.port(), async || {
+        for _ in 0..40 {
+            server.cli(&["SCRIPT", "FLUSH"]);
+            pause(10).await;
+        }
+    }));
+}
+
+#[test]
+fn a_server_that_is_away_is_unavailable_and_comes_back() {
+    let server = RedisServer::start(&[]);
+    let proxy = Proxy::start(&server.address());
+    in_runtime(async {
+        let store = Arc::new(RedisStore::open(at(proxy.port())).await.unwrap());
+        let mut app = App::open(store as Arc<dyn Store>).await.unwrap();
+        app.call("add_item", item("i1", "a", 1)).await.unwrap();
+        let mut short = app.runtime.options().clone();
+        short.call_milliseconds_max = 300;
+        let (store, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
+        app.runtime = data::request::Runtime::open(store, keyspace, short).await.unwrap();
+        proxy.refuse(true);
+        let error = app.call("sell", json!({"shelf": "a", "item_id": "x"})).await.unwrap_err();
+        let kinds = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
+        assert!(kinds.contains(&error.kind()), "{error}");
+        proxy.refuse(false);
+        app.call("sell", json!({"shelf": "a", "item_id": "y"})).await.unwrap();
+        assert!(app.call("item", json!({"item_id": "i1"})).await.unwrap()["row"].is_object());
+    });
+}

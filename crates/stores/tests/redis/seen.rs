@@ -1,0 +1,125 @@
+//! Recognisable: after the five applications' calls, every key in the server and its type is a line
+//! of the printed layout, and every line of it was seen.
+
+use crate::support::{ahead, in_runtime, options, store};
+use data::store::Store;
+use data::suite::patterns::{play, read};
+use keyspace::model::StoreKind;
+use servers::redis::RedisServer;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+const APPS: [(&str, &str, &str); 5] = [
+    (
+        "chat",
+        include_str!("../../../../apps/chat/keyspace.toml"),
+        include_str!("../../../../apps/chat/calls.cases"),
+    ),
+    (
+        "keri",
+        include_str!("../../../../apps/keri/keyspace.toml"),
+        include_str!("../../../../apps/keri/calls.cases"),
+    ),
+    (
+        "scaffold",
+        include_str!("../../../../apps/scaffold/keyspace.toml"),
+        include_str!("../../../../apps/scaffold/calls.cases"),
+    ),
+    (
+        "spreadapi",
+        include_str!("../../../../apps/spreadapi/keyspace.toml"),
+        include_str!("../../../../apps/spreadapi/calls.cases"),
+    ),
+    (
+        "documents",
+        include_str!("../../../../apps/documents/keyspace.toml"),
+        include_str!("../../../../apps/documents/calls.cases"),
+    ),
+];
+
+/// A line of the layout: a type, and a name of literals and `{segments}`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    of: String,
+    name: String,
+}
+
+/// The lines of a printed layout that name keys.
+fn lines(printed: &str) -> Vec<Line> {
+    let types = ["Hash", "Sorted set", "Set", "String"];
+    let line = |line: &str| {
+        let line = line.strip_prefix("    ")?;
+        let of = types.iter().find(|of| line.starts_with(**of))?;
+        let name = line.strip_prefix(of)?.trim().trim_end_matches("(helper)").trim();
+        Some(Line { of: (*of).to_string(), name: name.to_string() })
+    };
+    printed.lines().filter_map(line).collect()
+}
+
+/// Whether a key is of a line: as many parts, the same literals, and a path is any number.
+fn is_of(line: &Line, separator: char, paths: &BTreeSet<String>, key: &str, of: &str) -> bool {
+    let parts: Vec<&str> = line.name.split(separator).collect();
+    let found: Vec<&str> = key.split(separator).collect();
+    let has_path = parts.last().is_some_and(|last| paths.contains(*last));
+    let fits = |(part, found): (&&str, &&str)| part.starts_with('{') || part == found;
+    let counts = match has_path {
+        true => found.len() + 1 >= parts.len(),
+        false => found.len() == parts.len(),
+    };
+    let expected = match line.of.as_str() {
+        "Hash" => "hash",
+        "Set" => "set",
+        "Sorted set" => "zset",
+        _ => "string",
+    };
+    counts && parts.iter().zip(&found).all(fits) && of == expected
+}
+
+/// All keys of a server with their types.
+fn keys(server: &RedisServer) -> BTreeSet<(String, String)> {
+    let names = server.cli(&["--raw", "KEYS", "*"]);
+    let typed = |name: &str| (name.to_string(), server.cli(&["TYPE", name]));
+    names.lines().filter(|name| !name.is_empty()).map(typed).collect()
+}
+
+#[test]
+fn the_keys_of_the_applications_are_those_of_the_layout() {
+    let server = RedisServer::start(&[]);
+    for (name, file, calls) in APPS {
+        let keyspace = Arc::new(keyspace::read(file).keyspace.unwrap());
+        let separator = keyspace.separator;
+        let segments = keyspace.collections.iter().flat_map(|of| of.key.segments());
+        let is_path = |s: &&keyspace::model::Segment| s.segment_type == keyspace::model::Type::Path;
+        let paths: BTreeSet<String> =
+            segments.filter(is_path).map(|segment| format!("{{{}}}", segment.name)).collect();
+        let printed = keyspace::layout::redis::print(&keyspace, StoreKind::Redis);
+        let lines = lines(&printed);
+        let seen = Mutex::new(BTreeSet::new());
+        let look = || {
+            for (key, of) in keys(&server) {
+                let known: Vec<&Line> =
+                    lines.iter().filter(|line| is_of(line, separator, &paths, &key, &of)).collect();
+                assert!(!known.is_empty(), "{name}: {key} ({of}) is nowhere in\n{printed}");
+                seen.lock().unwrap().extend(known.into_iter().cloned());
+            }
+        };
+        server.cli(&["FLUSHALL"]);
+        let report = in_runtime(async {
+            let make = || {
+                // What the script before has left is looked at before it goes.
+                look();
+                server.cli(&["FLUSHALL"]);
+                Box::pin(async { ahead(store(&server).await as Arc<dyn Store>) }) as _
+            };
+            play(&read(calls).unwrap(), &keyspace, &make, &options()).await.unwrap()
+        });
+        look();
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+        let seen = seen.into_inner().unwrap();
+        let unseen: Vec<&Line> = lines.iter().filter(|line| !seen.contains(line)).collect();
+        // Histories are checked now and run later.
+        let history = |line: &&&Line| name == "documents" && line.name.contains("doc");
+        let unseen: Vec<&&Line> = unseen.iter().filter(|line| !history(line)).collect();
+        assert!(unseen.is_empty(), "{name}: never seen: {unseen:?}");
+    }
+}

@@ -1,0 +1,160 @@
+//! What a server's settings let us promise, and servers that cannot be used.
+
+use crate::app::{App, item};
+use crate::support::{at, in_runtime, store};
+use data::ErrorKind;
+use data::store::{Durability, Store};
+use serde_json::json;
+use servers::redis::RedisServer;
+use std::sync::Arc;
+use stores::redis::{Options, RedisStore};
+
+async fn opened(server: &RedisServer, durability: Option<Durability>) -> data::Result<RedisStore> {
+    RedisStore::open(Options { durability, ..at(server.port()) }).await
+}
+
+#[test]
+fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
+    use Durability::{None as Nothing, Power, Process};
+    let cases = [
+        (vec!["--appendonly", "yes", "--appendfsync", "always"], Power),
+        (vec!["--appendonly", "yes", "--appendfsync", "everysec"], Process),
+        (vec![], Nothing),
+    ];
+    for (settings, given) in cases {
+        let server = RedisServer::start(&settings);
+        in_runtime(async {
+            let store = opened(&server, None).await.unwrap();
+            assert_eq!(store.describe().durability, given);
+            for wanted in [Nothing, Process, Power] {
+                match opened(&server, Some(wanted)).await {
+                    Ok(store) => {
+                        assert!(wanted <= given);
+                        assert_eq!(store.describe().durability, wanted);
+                    }
+                    Err(error) => {
+                        assert!(wanted > given, "{error}");
+                        assert_eq!(error.kind(), ErrorKind::Mismatch);
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn settings_that_are_hidden_are_remarked_upon() {
+    let server = RedisServer::start(&["--rename-command", "CONFIG", ""]);
+    in_runtime(async {
+        let store = opened(&server, None).await.unwrap();
+        assert_eq!(store.describe().durability, Durability::None);
+        let remarks = store.remarks().join("\n");
+        assert!(remarks.contains("what a commit survives is not known"), "{remarks}");
+        assert!(remarks.contains("whether it evicts keys is not known"), "{remarks}");
+    });
+}
+
+#[test]
+fn a_server_that_evicts_keys_is_refused_unless_all_may_be_lost() {
+    let server = RedisServer::start(&["--maxmemory-policy", "allkeys-lru"]);
+    in_runtime(async {
+        let store = store(&server).await;
+        let error = App::open(store.clone() as Arc<dyn Store>).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().contains("noeviction"), "{error}");
+        let cached = r#"
+            [keyspace]
+            name = "cached"
+            [collection.pages]
+            key = "page:{page: text}"
+            value = "text"
+            cache = true
+            [pattern.keep]
+            put = "pages"
+            allow = "user"
+            [pattern.page]
+            get = "pages"
+        "#;
+        let cached = keyspace::read(cached).keyspace.unwrap();
+        store.ensure(&Arc::new(cached)).await.unwrap();
+    });
+}
+
+#[test]
+fn a_server_out_of_memory_takes_no_part_of_a_batch() {
+    let server = RedisServer::start(&[]);
+    in_runtime(async {
+        let app = App::open(store(&server).await as Arc<dyn Store>).await.unwrap();
+        app.call("add_item", item("i1", "a", 1)).await.unwrap();
+        server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+        for (pattern, arguments) in [
+            ("add_item", item("i2", "a", 2)),
+            // Begins with the removal of a key, which a server without memory would take.
+            ("change_item", json!({"item_id": "i1", "shelf": "b"})),
+            ("sell", json!({"shelf": "a", "item_id": "i1"})),
+        ] {
+            let error = app.call(pattern, arguments).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{pattern}: {error}");
+            assert!(error.to_string().contains("maxmemory"), "{error}");
+        }
+        let found = app.call("item", json!({"item_id": "i1"})).await.unwrap();
+        assert_eq!(found["row"]["shelf"], "a");
+        server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+        assert_eq!(app.scrub().await, (1, 2));
+        app.call("add_item", item("i2", "a", 2)).await.unwrap();
+    });
+}
+
+#[test]
+fn a_replica_is_refused_and_one_that_became_one_is_unavailable() {
+    let master = RedisServer::start(&[]);
+    let server = RedisServer::start(&[]);
+    in_runtime(async {
+        let app = App::open(store(&server).await as Arc<dyn Store>).await.unwrap();
+        let mut short = app.runtime.options().clone();
+        short.call_milliseconds_max = 300;
+        let (kept, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
+        let runtime = data::request::Runtime::open(kept, keyspace, short).await.unwrap();
+        let app = App { runtime };
+        server.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
+        let error = app.call("add_item", item("i1", "a", 1)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("its master"), "{error}");
+        let error = opened(&server, None).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.to_string().contains("its master"), "{error}");
+    });
+}
+
+#[test]
+fn a_password_is_given_and_never_shown() {
+    let server = RedisServer::start(&[]);
+    server.cli(&["CONFIG", "SET", "requirepass", "sec ret"]);
+    in_runtime(async {
+        let error = opened(&server, None).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        let password = Some("sec ret".to_string());
+        let store = RedisStore::open(Options { password, ..at(server.port()) }).await.unwrap();
+        let shown = format!("{store:?} {:?} {}", store.describe(), store.describe().address);
+        assert!(!shown.contains("sec ret"), "{shown}");
+        let password = Some("wrong".to_string());
+        let error = RedisStore::open(Options { password, ..at(server.port()) }).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(!format!("{error} {error:?}").contains("wrong password"), "{error}");
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_unavailable() {
+    in_runtime(async {
+        let error = RedisStore::open(at(servers::process::free_port())).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    });
+}
+
+#[test]
+fn without_a_run_time_it_says_what_it_needs() {
+    let error = data::suite::block_on(RedisStore::open(Options::default())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("tokio"), "{error}");
+}
