@@ -51,7 +51,10 @@ impl Stores {
             "memory" => "memory:".to_string(),
             "engine" | "files" => format!("{kind}:{path}?durability=process"),
             "sqlite" => format!("sqlite:{path}.db?durability=process"),
-            "postgres" => self.postgres.url(&self.postgres.database()),
+            "postgres" => {
+                let url = self.postgres.url(&self.postgres.database());
+                format!("{url}?durability=process")
+            }
             "redis" => format!("{}?prefix=copy{number}:&durability=process", self.redis.url()),
             other => panic!("no store is called {other}"),
         }
