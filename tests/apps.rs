@@ -118,6 +118,26 @@ fn the_applications_run_on_the_engine() {
     std::fs::remove_dir_all(folder).expect("the folder can be removed");
 }
 
+#[test]
+fn the_applications_run_on_redis() {
+    let runtime = tokio::runtime::Runtime::new().expect("a run time can be made");
+    let _entered = runtime.enter();
+    let server = servers::redis::RedisServer::start(&[]);
+    let options =
+        stores::redis::Options { port: server.port(), ..stores::redis::Options::default() };
+    let make = || {
+        server.cli(&["FLUSHALL"]);
+        let options = options.clone();
+        Box::pin(async move {
+            let store = stores::redis::RedisStore::open(options).await.expect("it can be opened");
+            Arc::new(data::suite::Ahead::of_clock(Arc::new(store))) as Arc<dyn Store>
+        }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_applications_run_on_postgres_and_leave_what_the_layout_prints() {

@@ -12,6 +12,7 @@
 //! rest, which may hold a password.
 
 mod postgres;
+mod redis;
 
 pub use postgres::PostgresUrl;
 
@@ -20,7 +21,7 @@ use data::{Error, ErrorKind, Result};
 use keyspace::model::StoreKind;
 use std::path::PathBuf;
 use std::str::FromStr;
-use stores::redis;
+use stores::redis::Options as RedisOptions;
 
 /// What can be opened in this version, for messages.
 const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
@@ -32,11 +33,6 @@ const DURABILITY: &str = "durability";
 const CACHE: &str = "cache_mib";
 /// The parameter that lets a tree of files be on a network.
 const NETWORK: &str = "network";
-
-/// The parameter for what every key of a Redis database begins with.
-const PREFIX: &str = "prefix";
-/// The port of a Redis server, unless one is given.
-const REDIS_PORT: u16 = 6379;
 
 /// Other schemes by which a store is known.
 const OTHER_SCHEMES: [(&str, StoreKind); 3] = [
@@ -80,7 +76,7 @@ pub enum StoreUrl {
     /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
     Postgres(PostgresUrl),
     /// `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]?prefix=TEXT&durability=power|process|none`
-    Redis(redis::Options),
+    Redis(RedisOptions),
 }
 
 impl StoreUrl {
@@ -115,7 +111,7 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Files) => files(path, query),
             Some(StoreKind::Sqlite) => sqlite(path, query),
             Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
-            Some(StoreKind::Redis) => redis(path, query),
+            Some(StoreKind::Redis) => redis::parse(path, query).map(StoreUrl::Redis),
             None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
                 ErrorKind::Unsupported,
                 "TLS to Redis is not offered yet: use `redis://` through a tunnel",
@@ -220,70 +216,6 @@ fn cache_of(value: &str) -> Result<u32> {
 
 fn refused(message: &'static str, value: &str) -> Error {
     Error::new(ErrorKind::Argument, message).with("given", value)
-}
-
-fn redis(path: &str, query: &str) -> Result<StoreUrl> {
-    let refused = |message| Error::new(ErrorKind::Argument, message);
-    let address = path
-        .strip_prefix("//")
-        .ok_or_else(|| refused("a Redis server has a host: `redis://127.0.0.1:6379/0`"))?;
-    let (address, database) = address.split_once('/').unwrap_or((address, ""));
-    let (credentials, host) = match address.rsplit_once('@') {
-        Some((credentials, host)) => (Some(credentials), host),
-        None => (None, address),
-    };
-    let (host, port) = host_and_port(host)?;
-    let mut options = redis::Options { host, port, ..redis::Options::default() };
-    if let Some(credentials) = credentials {
-        let (user, password) = credentials
-            .split_once(':')
-            .ok_or_else(|| refused("a password stands behind a colon: `redis://:PASSWORD@HOST`"))?;
-        let text = |text| String::from_utf8(decoded(text)?).map_err(|_| not_decodable());
-        options.user = Some(text(user)?).filter(|user| !user.is_empty());
-        options.password = Some(text(password)?);
-    }
-    if !database.is_empty() {
-        let number = database.parse::<u16>();
-        let message = "the database of a Redis server is a number: `redis://HOST/0`";
-        options.database = i64::from(number.map_err(|_| refused(message))?);
-    }
-    for (name, value) in parameters(query, &[PREFIX, DURABILITY])? {
-        if name == PREFIX {
-            if value.starts_with('~') || value.contains(['{', '}']) {
-                let message = "a prefix neither begins with `~` nor holds braces";
-                return Err(refused(message).with("given", &value));
-            }
-            options.prefix = value;
-            continue;
-        }
-        let message = "`durability` is `power`, `process` or `none`";
-        let durability = Durability::from_name(&value);
-        options.durability =
-            Some(durability.ok_or_else(|| refused(message).with("given", &value))?);
-    }
-    Ok(StoreUrl::Redis(options))
-}
-
-/// `host:port`, `[::1]:port`, or a host alone.
-fn host_and_port(address: &str) -> Result<(String, u16)> {
-    let refused =
-        || Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`");
-    let (host, port) = match address.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
-        Some(None) => return Err(refused()),
-        None => address.split_once(':').unwrap_or((address, "")),
-    };
-    if host.is_empty() {
-        return Err(refused());
-    }
-    match port {
-        "" => Ok((host.to_string(), REDIS_PORT)),
-        port => {
-            let message = "a port is a number up to 65535";
-            let port = port.parse().map_err(|_| Error::new(ErrorKind::Argument, message))?;
-            Ok((host.to_string(), port))
-        }
-    }
 }
 
 /// The parameters of a query, each known and given once.
@@ -412,28 +344,6 @@ mod tests {
         for (url, expected) in cases {
             assert_eq!(url.parse::<StoreUrl>().expect(url), expected, "{url}");
         }
-    }
-
-    #[test]
-    fn a_redis_url_says_where_and_as_whom() {
-        let url = "redis://:s%40cret@example.org:7000/3?prefix=app:&durability=power";
-        let StoreUrl::Redis(options) = url.parse::<StoreUrl>().unwrap() else { unreachable!() };
-        let expected = redis::Options {
-            host: "example.org".to_string(),
-            port: 7000,
-            user: None,
-            password: Some("s@cret".to_string()),
-            database: 3,
-            prefix: "app:".to_string(),
-            durability: Some(Durability::Power),
-        };
-        assert_eq!(options, expected);
-        assert!(!format!("{options:?}").contains("cret"), "{options:?}");
-        let StoreUrl::Redis(options) = "redis://ann:p@[::1]".parse::<StoreUrl>().unwrap() else {
-            unreachable!()
-        };
-        assert_eq!((options.host.as_str(), options.port), ("::1", 6379));
-        assert_eq!(options.user.as_deref(), Some("ann"));
     }
 
     #[test]

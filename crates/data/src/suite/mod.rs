@@ -14,6 +14,7 @@
 //! P6 ended is absent, P7 exact counters, P8 once an id, P9 bytes, P10 it lasts, and the limits at
 //! the door. P2 and P3, of indexes and unique values, are kept above the waist.
 
+mod ahead;
 pub mod bench;
 pub mod cases;
 pub mod clients;
@@ -26,6 +27,7 @@ pub mod sabotage;
 pub mod together;
 pub mod wait;
 
+pub use ahead::Ahead;
 pub use bench::{Bench, Checked, Failure};
 pub use wait::{Clients, block_on, on_threads};
 

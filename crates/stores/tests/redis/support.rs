@@ -1,14 +1,9 @@
 //! What the tests share: a run time, stores on servers of their own, clients that are tasks.
 
-use data::Result;
 use data::clock::Milliseconds;
-use data::schema::Schema;
-use data::store::{
-    Batch, Conflict, Description, Found, Key, Keyed, Outcome, Page, Row, Scan, Store, Total, Write,
-};
+use data::store::Store;
 use data::suite;
 use futures_util::future::BoxFuture;
-use keyspace::model::Keyspace;
 use servers::redis::RedisServer;
 use std::future::Future;
 use std::sync::Arc;
@@ -52,97 +47,9 @@ pub async fn empty_store(server: &RedisServer) -> Arc<dyn Store> {
     ahead(store(server).await)
 }
 
-/// A store whose instants are moved so far that none has passed by the server's clock, which drops
-/// rows that have ended; the suite's own clock stands still wherever its scripts say.
+/// The same store, its instants moved: the server drops rows that have ended by its own clock.
 pub fn ahead(store: Arc<dyn Store>) -> Arc<dyn Store> {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let now = i64::try_from(now.as_millis()).unwrap();
-    let day = 24 * 60 * 60 * 1_000;
-    let ahead = (now + day - suite::Options::default().now).max(0);
-    Arc::new(Ahead { store, ahead })
-}
-
-#[derive(Debug)]
-struct Ahead {
-    store: Arc<dyn Store>,
-    ahead: Milliseconds,
-}
-
-impl Ahead {
-    fn row(&self, row: Row) -> Row {
-        Row { expires: row.expires.map(|ends| ends - self.ahead), ..row }
-    }
-
-    fn total(&self, total: Total) -> Total {
-        Total { expires: total.expires.map(|ends| ends - self.ahead), ..total }
-    }
-
-    fn page(&self, page: Page) -> Page {
-        let rows = page.rows.into_iter();
-        let rows = rows.map(|keyed| Keyed { key: keyed.key, row: self.row(keyed.row) });
-        Page { rows: rows.collect(), end: page.end }
-    }
-
-    fn batch(&self, batch: &Batch) -> Batch {
-        let mut moved = batch.clone();
-        moved.now += self.ahead;
-        moved.deadline += self.ahead;
-        for write in &mut moved.writes {
-            match write {
-                Write::Put { expires, .. } | Write::Add { expires, .. } => {
-                    *expires = expires.map(|ends| ends + self.ahead);
-                }
-                Write::Delete { .. } => {}
-            }
-        }
-        moved
-    }
-}
-
-#[async_trait::async_trait]
-impl Store for Ahead {
-    fn describe(&self) -> Description {
-        self.store.describe()
-    }
-
-    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
-        self.store.ensure(keyspace).await
-    }
-
-    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        let rows = self.store.get(keys).await?;
-        Ok(rows.into_iter().map(|row| row.map(|row| self.row(row))).collect())
-    }
-
-    async fn scan(&self, scan: &Scan) -> Result<Page> {
-        Ok(self.page(self.store.scan(scan).await?))
-    }
-
-    async fn walk(&self, scan: &Scan) -> Result<Page> {
-        Ok(self.page(self.store.walk(scan).await?))
-    }
-
-    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
-        Ok(match self.store.commit(&self.batch(batch)).await? {
-            Outcome::Committed { totals } => {
-                let totals = totals.into_iter().map(|total| self.total(total));
-                Outcome::Committed { totals: totals.collect() }
-            }
-            Outcome::Conflict(Conflict { at, found }) => {
-                let found = match found {
-                    Found::Full(total) => Found::Full(self.total(total)),
-                    Found::Overflow(total) => Found::Overflow(self.total(total)),
-                    found => found,
-                };
-                Outcome::Conflict(Conflict { at, found })
-            }
-            outcome => outcome,
-        })
-    }
-
-    async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
-        self.store.sweep(now + self.ahead, rows).await
-    }
+    Arc::new(suite::Ahead::of_clock(store))
 }
 
 /// The machine's time; waiting is a timer.
