@@ -111,9 +111,12 @@ pub(super) fn adopted(
         ));
     }
     let collection = &files.collection;
-    let value = collection.encode(&slots)?;
     let entries = entries::entries(collection, &segments, &slots)?;
     let unchanged = before.filter(|known| known.hashes() == hashes(found));
+    let value = match unchanged {
+        Some(_) => files.encode(&slots)?,
+        None => collection.encode(&slots)?,
+    };
     let version = match unchanged {
         Some(known) => known.version,
         None => collection.mode.has_version().then(|| found.version()),

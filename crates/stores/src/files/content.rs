@@ -122,6 +122,16 @@ impl RowFiles {
         })
     }
 
+    /// The row that slots which were committed once make: what may be committed was asked then.
+    pub(super) fn encode(&self, slots: &[Value]) -> Result<Bytes> {
+        match (&self.collection.content, slots) {
+            (ContentShape::Text, [Value::Text(text)]) => Ok(Bytes::from(text.clone())),
+            (ContentShape::Bytes, [Value::Bytes(bytes)]) => Ok(bytes.clone()),
+            (ContentShape::Json, [Value::Json(json)]) => Ok(Bytes::from(json.to_string())),
+            _ => self.collection.encode(slots),
+        }
+    }
+
     /// The fields as a JSON object.
     fn object(&self, slots: &[Value]) -> Result<Bytes> {
         let members = self.names.iter().zip(&self.collection.slots).zip(slots);

@@ -210,7 +210,7 @@ fn value(shared: &Shared, tree: &Tree, key: &Key, known: &Known) -> Result<Optio
 /// The encoded content that files say.
 pub(super) fn encode(tree: &Tree, files: &RowFiles, contents: &Contents) -> Result<Bytes> {
     let slots = files.slots(contents, tree.schema.catalogue())?;
-    files.collection.encode(&slots)
+    files.encode(&slots)
 }
 
 /// The content of a row's files, and their hashes; nothing if one is gone.
