@@ -139,7 +139,8 @@ impl Connection {
                 "INSERT INTO notes (author, note_id, title, words, tag, lat, lon, _v) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
                  ON CONFLICT (author, note_id) DO UPDATE SET title = excluded.title, \
-                 words = excluded.words, tag = excluded.tag, lat = excluded.lat, lon = excluded.lon, _v = excluded._v",
+                 words = excluded.words, tag = excluded.tag, lat = excluded.lat, \
+                 lon = excluded.lon, _v = excluded._v",
             )
             .await,
             tag: prepare(

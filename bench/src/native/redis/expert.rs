@@ -22,7 +22,8 @@ for n = 2, 6 do
   if found ~= 'none' and found ~= types[n] then return redis.error_reply('TYPE ' .. KEYS[n]) end
 end
 if redis.call('EXISTS', KEYS[2]) == 1 then return 'conflict' end
-redis.call('HSET', KEYS[2], 'title', ARGV[2], 'words', ARGV[3], 'tag', ARGV[4], 'lat', ARGV[5], 'lon', ARGV[6], '~v', ARGV[1])
+redis.call('HSET', KEYS[2], 'title', ARGV[2], 'words', ARGV[3], 'tag', ARGV[4],
+  'lat', ARGV[5], 'lon', ARGV[6], '~v', ARGV[1])
 redis.call('ZADD', KEYS[3], 0, ARGV[7])
 redis.call('ZADD', KEYS[4], 0, ARGV[8])
 redis.call('HSET', KEYS[5], 'lat', ARGV[5], 'lon', ARGV[6])

@@ -1,7 +1,7 @@
 //! A store whose instants are moved, for stores that drop rows by a clock of their own.
 //!
-//! The suite's clock stands wherever its scripts say. A server that ends rows by the real time would
-//! drop some of them at once as soon as that time has passed; moved, none of them has.
+//! The suite's clock stands wherever its scripts say. A server that ends rows by the real time
+//! would drop some of them at once as soon as that time has passed; moved, none of them has.
 
 use crate::clock::{Milliseconds, SystemTimeSampled};
 use crate::error::Result;

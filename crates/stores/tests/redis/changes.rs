@@ -49,6 +49,8 @@ fn a_file_that_moves_rows_is_refused_while_there_are_rows() {
             // Without rows any file will do, and the old one again.
             store.ensure(&keyspace).await.unwrap_or_else(|error| panic!("{what}: {error}"));
             store.ensure(app.runtime.keyspace()).await.unwrap();
+            // A store without rows may give other numbers.
+            let app = App::open(store.clone() as Arc<dyn Store>).await.unwrap();
             app.call("add_item", item("i1", "a", 1)).await.unwrap();
             let sell = serde_json::json!({"shelf": "a", "item_id": "i1"});
             app.call("sell", sell).await.unwrap();

@@ -2,11 +2,15 @@
 //! of the printed layout, and every line of it was seen.
 
 use crate::support::{ahead, in_runtime, options, store};
-use data::store::Store;
+use async_trait::async_trait;
+use data::Result;
+use data::schema::Schema;
+use data::store::{Batch, Description, Key, Outcome, Page, Row, Scan, Store};
 use data::suite::patterns::{play, read};
-use keyspace::model::StoreKind;
+use keyspace::model::{Keyspace, StoreKind};
 use servers::redis::RedisServer;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 const APPS: [(&str, &str, &str); 5] = [
@@ -82,9 +86,57 @@ fn keys(server: &RedisServer) -> BTreeSet<(String, String)> {
     names.lines().filter(|name| !name.is_empty()).map(typed).collect()
 }
 
+/// What is done after each commit.
+type Look = Arc<dyn Fn() + Send + Sync>;
+
+/// A store after each of whose commits somebody looks: scripts remove much of what they write.
+struct Watched {
+    store: Arc<dyn Store>,
+    look: Look,
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(formatter)
+    }
+}
+
+#[async_trait]
+impl Store for Watched {
+    fn describe(&self) -> Description {
+        self.store.describe()
+    }
+
+    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
+        self.store.ensure(keyspace).await
+    }
+
+    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        self.store.get(keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Page> {
+        self.store.scan(scan).await
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Page> {
+        self.store.walk(scan).await
+    }
+
+    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
+        let outcome = self.store.commit(batch).await;
+        (self.look)();
+        outcome
+    }
+
+    async fn sweep(&self, now: i64, rows: usize) -> Result<usize> {
+        self.store.sweep(now, rows).await
+    }
+}
+
 #[test]
 fn the_keys_of_the_applications_are_those_of_the_layout() {
-    let server = RedisServer::start(&[]);
+    let server = Arc::new(RedisServer::start(&[]));
     for (name, file, calls) in APPS {
         let keyspace = Arc::new(keyspace::read(file).keyspace.unwrap());
         let separator = keyspace.separator;
@@ -94,28 +146,32 @@ fn the_keys_of_the_applications_are_those_of_the_layout() {
             segments.filter(is_path).map(|segment| format!("{{{}}}", segment.name)).collect();
         let printed = keyspace::layout::redis::print(&keyspace, StoreKind::Redis);
         let lines = lines(&printed);
-        let seen = Mutex::new(BTreeSet::new());
-        let look = || {
-            for (key, of) in keys(&server) {
-                let known: Vec<&Line> =
-                    lines.iter().filter(|line| is_of(line, separator, &paths, &key, &of)).collect();
-                assert!(!known.is_empty(), "{name}: {key} ({of}) is nowhere in\n{printed}");
-                seen.lock().unwrap().extend(known.into_iter().cloned());
+        let seen: Arc<Mutex<BTreeSet<Line>>> = Arc::default();
+        let look = {
+            let (server, lines, seen) = (server.clone(), lines.clone(), seen.clone());
+            move || {
+                for (key, of) in keys(&server) {
+                    let is_known = |line: &&Line| is_of(line, separator, &paths, &key, &of);
+                    let known: Vec<&Line> = lines.iter().filter(is_known).collect();
+                    assert!(!known.is_empty(), "{name}: {key} ({of}) is nowhere in\n{printed}");
+                    seen.lock().unwrap().extend(known.into_iter().cloned());
+                }
             }
         };
-        server.cli(&["FLUSHALL"]);
+        let look: Look = Arc::new(look);
         let report = in_runtime(async {
             let make = || {
-                // What the script before has left is looked at before it goes.
-                look();
                 server.cli(&["FLUSHALL"]);
-                Box::pin(async { ahead(store(&server).await as Arc<dyn Store>) }) as _
+                let (look, server) = (look.clone(), server.clone());
+                Box::pin(async move {
+                    let store = ahead(store(&server).await as Arc<dyn Store>);
+                    Arc::new(Watched { store, look }) as Arc<dyn Store>
+                }) as _
             };
             play(&read(calls).unwrap(), &keyspace, &make, &options()).await.unwrap()
         });
-        look();
         assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{name}: {report}");
-        let seen = seen.into_inner().unwrap();
+        let seen = seen.lock().unwrap();
         let unseen: Vec<&Line> = lines.iter().filter(|line| !seen.contains(line)).collect();
         // Histories are checked now and run later.
         let history = |line: &&&Line| name == "documents" && line.name.contains("doc");

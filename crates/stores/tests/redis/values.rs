@@ -9,6 +9,7 @@ use data::value::Value;
 use serde_json::json;
 use servers::redis::RedisServer;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const FILE: &str = r#"
 [keyspace]
@@ -133,7 +134,10 @@ async fn round_trip(store: &dyn Store, collection: &CollectionSchema, id: &str, 
         versioned: versioned && number == 0,
         trail: None,
     });
-    let commit = CommitId::new(1, &SeededRandom::new(id.len() as u64));
+    // Another id each time: a batch with a known id is not applied again.
+    static SEED: AtomicU64 = AtomicU64::new(1);
+    let seed = SEED.fetch_add(1, Ordering::SeqCst);
+    let commit = CommitId::new(1, &SeededRandom::new(seed));
     let batch =
         Batch { id: commit, now: 1, checks: vec![], writes: writes.collect(), deadline: 10_000 };
     let outcome = store.commit(&batch).await.unwrap();
