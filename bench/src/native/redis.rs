@@ -25,6 +25,7 @@ mod naive;
 #[path = "../run_time/notes.rs"]
 #[allow(dead_code)]
 mod notes;
+#[allow(dead_code, reason = "the server of this comparison ends before its callers do")]
 #[path = "postgres/typed.rs"]
 mod typed;
 

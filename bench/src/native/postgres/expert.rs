@@ -138,9 +138,8 @@ impl Connection {
             put: prepare(
                 "INSERT INTO notes (author, note_id, title, words, tag, lat, lon, _v) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
-                 ON CONFLICT (author, note_id) DO UPDATE SET title = excluded.title, \
-                 words = excluded.words, tag = excluded.tag, lat = excluded.lat, \
-                 lon = excluded.lon, _v = excluded._v",
+                 ON CONFLICT (author, note_id) DO UPDATE SET title = $3, words = $4, \
+                 tag = $5, lat = $6, lon = $7, _v = $8",
             )
             .await,
             tag: prepare(

@@ -175,7 +175,10 @@ fn opened_blindly(stored: Option<&[u8]>, keyspace: &Keyspace) -> (Result<Catalog
     (catalogue, is_asked.get())
 }
 
-fn scanned(answer: Value) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
+/// Where to go on, if there is more, and names of keys.
+type Scanned = (Option<Vec<u8>>, Vec<Vec<u8>>);
+
+fn scanned(answer: Value) -> Result<Scanned> {
     let Value::Array(parts) = answer else { return Err(unexpected()) };
     let mut parts = parts.into_iter();
     let (Some(Value::BulkString(next)), Some(Value::Array(names))) = (parts.next(), parts.next())

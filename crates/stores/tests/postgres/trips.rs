@@ -51,6 +51,9 @@ list = "logs"
 page = 50
 "#;
 
+/// A pattern, its arguments for a number, and the round trips it takes.
+type CountedCall<'a> = (&'a str, &'a dyn Fn(u32) -> Json, u64);
+
 #[test]
 fn calls_wait_for_the_server_as_seldom_as_can_be() {
     let server = Postgres::shared();
@@ -69,7 +72,7 @@ fn calls_wait_for_the_server_as_seldom_as_can_be() {
         let ids: Vec<Json> =
             (0..20).map(|n| json!({"user_id": "u", "note_id": n.to_string()})).collect();
         // Every statement is prepared by the first call.
-        let calls: [(&str, &dyn Fn(u32) -> Json, u64); 8] = [
+        let calls: [CountedCall<'_>; 8] = [
             ("add_note", &note, 2),
             ("log", &|n| json!({"day": "d", "line": n.to_string(), "value": "x"}), 1),
             ("note", &|_| json!({"user_id": "u", "note_id": "1"}), 1),

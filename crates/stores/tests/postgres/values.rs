@@ -77,7 +77,7 @@ fn rows(collection: &CollectionSchema, id: CommitId, number: usize) -> Vec<(Key,
     let value = collection.encode(&slots).unwrap();
     let expires = match (&collection.model.ttl, &collection.model.content) {
         (Some(Ttl::After(_)), _) | (_, Content::Window { .. }) => {
-            (number % 4 > 0).then_some(NOW + number as i64)
+            (!number.is_multiple_of(4)).then_some(NOW + number as i64)
         }
         (Some(Ttl::Field(name)), _) => match slots[collection.slot(name).unwrap()] {
             Value::Timestamp(at) => Some(at),
