@@ -163,8 +163,10 @@ impl Builder {
                 options.cursor_key =
                     wiring::postgres_cursor_key(url, &keyspace, options.random.as_ref()).await?;
             }
-            (None, StoreUrl::Memory | StoreUrl::Sqlite { .. }) => {}
-            (None, StoreUrl::Redis(_)) => {
+            (None, StoreUrl::Memory) => {}
+            (None, StoreUrl::Redis(_) | StoreUrl::Sqlite { .. }) => {
+                // A new database has no place for it before it is ready.
+                store.ensure(&keyspace).await?;
                 let mut fresh = [0; 32];
                 options.random.fill(&mut fresh);
                 if let Some(key) = store.secret(fresh).await? {

@@ -312,3 +312,23 @@ fn problems_are_json_too() {
     assert_eq!(failure["context"], json!({ "argument": "sku", "type": "text" }));
     assert_eq!(failure["usage"], "get_product shop=text sku=text");
 }
+
+#[test]
+fn a_cursor_outlives_the_process_on_sqlite() {
+    let mut shop = Shop::new("run-sqlite");
+    shop.url = format!("sqlite:{}", shop.directory.path("shop.db"));
+    for sku in ["1", "2", "3"] {
+        shop.done(&[
+            "add_product",
+            "shop=a",
+            &format!("sku={sku}"),
+            &format!("title=Tea {sku}"),
+            "price=1",
+        ]);
+    }
+    let first = shop.done(&["list_products", "shop=a", "limit=2"]);
+    let cursor = format!("cursor={}", first["next"].as_str().unwrap());
+    let second = shop.done(&["list_products", "shop=a", "limit=2", &cursor]);
+    assert_eq!(second["rows"][0]["sku"], "3");
+    assert!(second["next"].is_null());
+}

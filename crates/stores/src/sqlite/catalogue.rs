@@ -27,7 +27,12 @@ use std::sync::Arc;
 
 /// The number of this form of the tables.
 const FORMAT: i64 = 1;
-const READ: &str = "SELECT format, catalogue, tables FROM keyway";
+const READ: &str = "SELECT format, catalogue, tables FROM keyway WHERE name <> 'cursor key'";
+/// The secret that all programs share, in hexadecimal digits; no keyspace has this name.
+const READ_SECRET: &str = "SELECT catalogue FROM keyway WHERE name = 'cursor key'";
+const WRITE_SECRET: &str = "INSERT INTO keyway (name, format, catalogue, tables, at) \
+                            VALUES ('cursor key', ?1, ?2, '{}', \
+                            strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) ON CONFLICT DO NOTHING";
 const WRITE: &str = "INSERT INTO keyway (name, format, catalogue, tables, at) \
                      VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
                      ON CONFLICT (name) DO UPDATE SET format = excluded.format, \
@@ -52,6 +57,28 @@ impl Committer {
             plan.run(connection, &objects, &tables)?;
             known.update(connection, &tables, plan.numbers)?;
             Ok(Arc::new(tables))
+        })
+    }
+}
+
+impl Committer {
+    /// The secret that is kept, or this one from now on. The database must be ready.
+    pub(super) fn secret(&mut self, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        self.transaction(|connection| {
+            let digits: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
+            // The column holds JSON.
+            let text = format!("\"{digits}\"");
+            connection.execute(WRITE_SECRET, (FORMAT, text)).map_err(failed)?;
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+            let kept = connection.query_row(READ_SECRET, [], read).map_err(failed)?;
+            let damaged = || Error::new(ErrorKind::Corrupt, "the key of cursors is damaged");
+            let (pairs, _) = kept.trim_matches('"').as_bytes().as_chunks::<2>();
+            let byte = |pair: &[u8; 2]| {
+                let text = std::str::from_utf8(pair).ok()?;
+                u8::from_str_radix(text, 16).ok()
+            };
+            let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+            bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(damaged)
         })
     }
 }

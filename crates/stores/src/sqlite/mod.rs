@@ -138,6 +138,10 @@ impl Store for SqliteStore {
         Ok(schema)
     }
 
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        self.run(move |committer| committer.secret(fresh)).await.map(Some)
+    }
+
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         door::check_keys(keys)?;
         let inner = self.inner()?;
