@@ -238,10 +238,10 @@ fn missed_by(broken: &str, test: impl AsyncFn(Parts, &RedisServer) -> bool) {
 #[test]
 fn without_the_type_guard_a_batch_is_torn() {
     missed_by(&without_guard(), async |parts, server| {
-        server.cli(&["LPUSH", "note:b", "theirs"]);
-        server.cli(&["SET", "post:p:likes", "theirs"]);
+        server.cli(&["SET", "log:l:2026-11-15T1000Z", "theirs"]);
         let one = parts.put("notes", &[text("a")], &[text("t")]);
-        let two = parts.put("likes", &[text("p"), text("u")], &[]);
+        let at = Value::Timestamp(1_794_736_800_000);
+        let two = parts.put("logs", &[text("l"), at], &[text("line")]);
         let answer = parts.commit(vec![one, two]).await;
         let is_refused = answer.is_err_and(|error| error.kind() == ErrorKind::Mismatch);
         is_refused && server.cli(&["EXISTS", "note:a"]) == "0"
