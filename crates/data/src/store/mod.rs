@@ -96,6 +96,11 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
+    /// The same reads without waiting, if the store has its rows in this process.
+    fn at_once(&self) -> Option<&dyn AtOnce> {
+        None
+    }
+
     /// A stretch of every row of a space, whatever its place, for whoever looks after the store.
     /// The order is the store's own, and going on after the last key goes on in it.
     async fn walk(&self, scan: &Scan) -> Result<Page> {
@@ -139,4 +144,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn close(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Reads that never wait, so that nothing has to be kept for the time of waiting.
+pub trait AtOnce: Send + Sync {
+    /// The row under a key, as [`Store::get`] answers it.
+    fn get(&self, key: &Key) -> Result<Option<Row>>;
 }
