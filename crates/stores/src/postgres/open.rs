@@ -135,7 +135,8 @@ impl Server {
         }
         if self.encoding != "UTF8" {
             return refused(
-                "the database is not in UTF-8; create one with `ENCODING 'UTF8' TEMPLATE template0`",
+                "the database is not in UTF-8; create one with `ENCODING 'UTF8' TEMPLATE \
+                 template0`",
                 &self.encoding,
             );
         }
