@@ -203,9 +203,14 @@ impl Making<'_> {
         let name: String = row.try_get(0).map_err(failed)?;
         let format: i64 = row.try_get(1).map_err(failed)?;
         if name != self.keyspace.name.value {
-            return Err(Error::new(ErrorKind::Mismatch, "this schema belongs to another keyspace")
-                .with("belongs_to", name)
-                .with("given", &self.keyspace.name.value));
+            return Err(Error::new(
+                ErrorKind::Mismatch,
+                "this schema belongs to another keyspace: name this one otherwise, or give another \
+                 database",
+            )
+            .with("schema", &self.layout.schema)
+            .with("belongs_to", name)
+            .with("given", &self.keyspace.name.value));
         }
         if format != FORMAT {
             return Err(Error::new(

@@ -115,16 +115,23 @@ impl PostgresStore {
     }
 
     /// Waits in the run time of the caller, or in the one the store was opened in.
-    async fn within<T>(&self, work: impl Future<Output = T>) -> T {
-        if Handle::try_current().is_ok() {
-            return work.await;
-        }
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            let _entered = self.runtime.enter();
-            work.as_mut().poll(context)
+    async fn within<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let answer = match Handle::try_current() {
+            Ok(_) => work.await,
+            Err(_) => {
+                let mut work = pin!(work);
+                poll_fn(|context| {
+                    let _entered = self.runtime.enter();
+                    work.as_mut().poll(context)
+                })
+                .await
+            }
+        };
+        // Says which server does not answer.
+        answer.map_err(|error| match (error.kind(), error.value("address")) {
+            (ErrorKind::Unavailable, None) => error.with("address", &self.address),
+            _ => error,
         })
-        .await
     }
 }
 

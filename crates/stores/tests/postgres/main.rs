@@ -11,10 +11,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod deadlines;
 mod ensure;
 mod faults;
+mod joins;
 mod load;
 mod promises;
+mod settings;
 mod trips;
 mod values;
 

@@ -30,6 +30,16 @@ expect = { rows_per_group = 1_000 }
 [pattern.add_note]
 insert = "notes"
 allow  = "user"
+[pattern.put_note]
+put   = "notes"
+allow = "user"
+[pattern.change_note]
+update = "notes"
+set    = ["title", "folder"]
+allow  = "user"
+[pattern.drop_note]
+delete = "notes"
+allow  = "user"
 [pattern.note]
 get = "notes"
 [pattern.some_notes]
@@ -72,8 +82,17 @@ fn calls_wait_for_the_server_as_seldom_as_can_be() {
         let ids: Vec<Json> =
             (0..20).map(|n| json!({"user_id": "u", "note_id": n.to_string()})).collect();
         // Every statement is prepared by the first call.
-        let calls: [CountedCall<'_>; 8] = [
+        let id = |number: u32| json!({"user_id": "u", "note_id": number.to_string()});
+        let changed = |number: u32| {
+            json!({"user_id": "u", "note_id": number.to_string(), "folder": "g",
+                "title": format!("Changed {number}")})
+        };
+        let calls: [CountedCall<'_>; 11] = [
             ("add_note", &note, 2),
+            // The old row is read for its entries, which are checked and written in two more.
+            ("change_note", &changed, 3),
+            ("put_note", &note, 3),
+            ("drop_note", &|number| id(number + 100), 3),
             ("log", &|n| json!({"day": "d", "line": n.to_string(), "value": "x"}), 1),
             ("note", &|_| json!({"user_id": "u", "note_id": "1"}), 1),
             ("some_notes", &|_| json!({"rows": ids}), 1),
@@ -82,6 +101,9 @@ fn calls_wait_for_the_server_as_seldom_as_can_be() {
             ("folder", &|_| json!({"user_id": "u", "folder": "f"}), 2),
             ("titled", &|_| json!({"title": "title 1"}), 2),
         ];
+        for number in 100..106 {
+            call(&runtime, "u", "add_note", &note(number)).await.unwrap();
+        }
         for (pattern, arguments, most) in calls {
             for number in 0..6 {
                 let before = proxy.turns();

@@ -13,6 +13,7 @@
 
 mod app;
 mod changes;
+mod deadlines;
 mod ends;
 mod faults;
 mod foreign;
