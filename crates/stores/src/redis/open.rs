@@ -60,8 +60,14 @@ pub(super) fn client(options: &Options) -> Result<Client> {
 pub(super) async fn inspect(connection: &Connection, options: &Options) -> Result<Server> {
     let within = Within::of_reads().0;
     let mut remarks = Vec::new();
-    rights::check(connection, options, within, &mut remarks).await?;
-    let info = text(connection, &["INFO"], within).await.map_err(failed)?;
+    // A short question first: to one who has not said who it is, a server answers no long one.
+    let info = match text(connection, &["INFO"], within).await {
+        Err(error) if error.code() == Some("NOPERM") => {
+            rights::check(connection, options, within, &mut remarks).await?;
+            return Err(failed(error));
+        }
+        info => info.map_err(failed)?,
+    };
     let found = |name: &str| {
         info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
     };
@@ -79,6 +85,7 @@ pub(super) async fn inspect(connection: &Connection, options: &Options) -> Resul
             "the Redis server is a replica and takes no writes: give the address of its master",
         ));
     }
+    rights::check(connection, options, within, &mut remarks).await?;
     let policy = setting(connection, "maxmemory-policy").await?;
     if policy.is_none() {
         remarks.push(

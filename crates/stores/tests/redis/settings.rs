@@ -191,6 +191,7 @@ fn a_user_who_may_not_run_every_command_is_refused_before_anything_is_written() 
     user("apart", &["~app:*", "+@all"]);
     user("reader", &["~app:*", "+@read", "+info"]);
     user("looker", &["%R~*", "+@all"]);
+    user("blind", &["~*", "+@all", "-info", "-zadd"]);
     let rights = ["~app:*", "+@read", "+@write", "+@scripting", "+@transaction", "+info", "+time"];
     user("plain", &rights);
     let open = async |user: &str, prefix: &str| {
@@ -207,6 +208,7 @@ fn a_user_who_may_not_run_every_command_is_refused_before_anything_is_written() 
             ("lim", "", "ZADD"),
             ("lim", "app:", "ZADD"),
             ("reader", "app:", "EVAL"),
+            ("blind", "", "ZADD, INFO"),
             ("apart", "", "DEL, EXISTS, GET"),
             ("looker", "", "DEL, HDEL, HSET"),
         ] {
