@@ -97,9 +97,16 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
     /// A stretch of every row of a space, whatever its place, for whoever looks after the store.
-    /// The order is the store's own, and going on after the last key goes on in it.
+    /// The order is the store's own, and going on after the last key goes on in it. A row that
+    /// stays is met exactly once.
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.scan(scan).await
+    }
+
+    /// Whether a walk goes on after a key even if the store was opened anew since; where not, such
+    /// a walk begins anew.
+    fn resumes_walks(&self) -> bool {
+        true
     }
 
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
@@ -125,6 +132,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The store's own time, if it has one that all who use it share: their clocks may differ, and
     /// rows end by one of them only.
     async fn time(&self) -> Result<Option<Milliseconds>> {
+        Ok(None)
+    }
+
+    /// What tells this store from every other that is open now: two ways to one store say the
+    /// same, a copy of it says something else. Stores that one path names need none. Asked after
+    /// [`ensure`](Store::ensure).
+    async fn identity(&self) -> Result<Option<String>> {
         Ok(None)
     }
 
