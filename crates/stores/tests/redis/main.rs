@@ -22,3 +22,4 @@ mod settings;
 mod support;
 mod trips;
 mod values;
+mod walks;
