@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
 
     /// The row under a key, from a store that answers without waiting.
     pub fn get_at_once(&mut self, store: &dyn AtOnce, key: &Key) -> Result<Option<Row>> {
-        let row = store.get(key)?;
+        let row = store.row(key)?;
         self.usage.round_trips += 1;
         self.count_row(key, row.as_ref());
         Ok(row)

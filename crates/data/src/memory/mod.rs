@@ -105,7 +105,7 @@ impl Store for MemoryStore {
 }
 
 impl AtOnce for MemoryStore {
-    fn get(&self, key: &Key) -> Result<Option<Row>> {
+    fn row(&self, key: &Key) -> Result<Option<Row>> {
         let key = std::slice::from_ref(key);
         door::check_keys(key)?;
         Ok(self.rows.read()?.get(key).pop().flatten())

@@ -102,9 +102,16 @@ pub trait Store: fmt::Debug + Send + Sync {
     }
 
     /// A stretch of every row of a space, whatever its place, for whoever looks after the store.
-    /// The order is the store's own, and going on after the last key goes on in it.
+    /// The order is the store's own, and going on after the last key goes on in it. A row that
+    /// stays is met exactly once.
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.scan(scan).await
+    }
+
+    /// Whether a walk goes on after a key even if the store was opened anew since; where not, such
+    /// a walk begins anew.
+    fn resumes_walks(&self) -> bool {
+        true
     }
 
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
@@ -133,6 +140,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// What tells this store from every other that is open now: two ways to one store say the
+    /// same, a copy of it says something else. Stores that one path names need none. Asked after
+    /// [`ensure`](Store::ensure).
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// A secret that all who use the store share, if it keeps one: the one that is there, or this
     /// one from now on. Cursors are sealed with it.
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
@@ -149,5 +163,5 @@ pub trait Store: fmt::Debug + Send + Sync {
 /// Reads that never wait, so that nothing has to be kept for the time of waiting.
 pub trait AtOnce: Send + Sync {
     /// The row under a key, as [`Store::get`] answers it.
-    fn get(&self, key: &Key) -> Result<Option<Row>>;
+    fn row(&self, key: &Key) -> Result<Option<Row>>;
 }

@@ -95,6 +95,11 @@ impl EngineStore {
         Ok(EngineStore { path, durability: options.durability, inner })
     }
 
+    /// Whether a keyspace was ever stored in this folder. Nothing is made or changed there.
+    pub fn holds(path: impl AsRef<Path>) -> Result<bool> {
+        folder::holds(path.as_ref()).map_err(|error| error.during("open"))
+    }
+
     fn inner(&self) -> Result<Arc<Inner>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(closed)
@@ -212,7 +217,7 @@ impl Store for EngineStore {
 }
 
 impl AtOnce for EngineStore {
-    fn get(&self, key: &Key) -> Result<Option<Row>> {
+    fn row(&self, key: &Key) -> Result<Option<Row>> {
         door::check_keys(std::slice::from_ref(key))?;
         let inner = self.inner()?;
         read::get_one(&inner.published.snapshot(), &inner.tables.rows, key)

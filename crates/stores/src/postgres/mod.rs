@@ -109,6 +109,13 @@ impl PostgresStore {
         self.within(catalogue::shared_key(&ready, fresh)).await
     }
 
+    /// Whether a keyspace was ever stored in this database. Asked before
+    /// [`ensure`](Store::ensure), it writes nothing.
+    pub async fn holds(&self, keyspace: &Keyspace) -> Result<bool> {
+        let asked = catalogue::holds(&self.pool, keyspace);
+        self.within(asked).await.map_err(|error| error.during("open"))
+    }
+
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
         ready.ok_or_else(error::not_ready)
@@ -194,6 +201,11 @@ impl Store for PostgresStore {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
         self.within(sweep::sweep(&ready, now, rows)).await
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        let ready = self.ready()?;
+        self.within(catalogue::identity(&ready)).await.map(Some)
     }
 
     async fn close(&self) -> Result<()> {

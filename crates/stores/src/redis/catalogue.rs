@@ -50,6 +50,11 @@ impl RedisStore {
         Err(Error::new(ErrorKind::Busy, "other processes open the store again and again"))
     }
 
+    /// Whether the database says of itself that a keyspace is in it.
+    pub(super) async fn is_marked(&self) -> Result<bool> {
+        Ok(self.marker().await?.catalogue.is_some())
+    }
+
     async fn marker(&self) -> Result<Marker> {
         let mut questions = Questions::default();
         let [_, catalogue, layout, _] = MARKER_FIELDS;

@@ -171,6 +171,12 @@ impl RedisStore {
         })
     }
 
+    /// Whether a keyspace was ever stored in this database, under this prefix. Asked before
+    /// [`ensure`](Store::ensure), it writes nothing.
+    pub async fn holds(&self) -> Result<bool> {
+        self.is_marked().await.map_err(|error| error.during("open"))
+    }
+
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
         ready.clone().ok_or_else(|| {
@@ -233,6 +239,10 @@ impl Store for RedisStore {
         self.named(self.walk_on(&ready.layout, scan).await)
     }
 
+    fn resumes_walks(&self) -> bool {
+        false
+    }
+
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
@@ -250,6 +260,12 @@ impl Store for RedisStore {
 
     async fn time(&self) -> Result<Option<Milliseconds>> {
         self.named(open::time(&self.connection).await.map(Some))
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        let server = open::run_id(&self.connection).await?;
+        let Options { database, prefix, .. } = &self.options;
+        Ok(server.map(|server| format!("{server}/{database}/{prefix}")))
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {

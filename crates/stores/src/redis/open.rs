@@ -175,6 +175,13 @@ impl Server {
     }
 }
 
+/// What tells a running server from every other, if it says so.
+pub(super) async fn run_id(connection: &Connection) -> Result<Option<String>> {
+    let info = text(connection, &["INFO", "server"], Within::of_reads().0).await.map_err(failed)?;
+    let id = info.lines().find_map(|line| line.trim_end().strip_prefix("run_id:"));
+    Ok(id.filter(|id| !id.is_empty()).map(str::to_string))
+}
+
 /// The server's time.
 pub(super) async fn time(connection: &Connection) -> Result<Milliseconds> {
     let answer = ask(connection, &["TIME"], Within::of_reads().0).await.map_err(failed)?;

@@ -15,6 +15,8 @@ mod deadlines;
 mod ensure;
 mod faults;
 mod joins;
+#[path = "../common/like.rs"]
+mod like;
 mod load;
 mod promises;
 mod settings;

@@ -23,3 +23,4 @@ mod settings;
 mod support;
 mod trips;
 mod values;
+mod walks;
