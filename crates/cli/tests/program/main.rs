@@ -18,6 +18,7 @@ mod run;
 mod sessions;
 mod shell;
 mod show;
+mod stores;
 
 use std::fs;
 use std::io::Write;
