@@ -13,6 +13,8 @@
 
 mod ensure;
 mod faults;
+#[path = "../common/like.rs"]
+mod like;
 mod load;
 mod promises;
 mod trips;
