@@ -36,6 +36,7 @@ fn ten_thousand_lines() {
 #[test]
 fn the_first_bad_line_ends_it_and_says_where_to_go_on() {
     let shop = Shop::new("load-bad");
+    shop.done(&["view", "sku=1"]);
     let text = format!("\n{}{{\"shop\": \"a\"}}\n{}", lines(2), lines(5));
     let ran = shop.keyway_with("load", &[&LOAD[..], &["--parallel", "1"]].concat(), &text);
     assert_eq!(ran.status, 2);
@@ -59,6 +60,7 @@ fn the_first_bad_line_ends_it_and_says_where_to_go_on() {
 #[test]
 fn lines_that_fail_are_counted_and_told_if_asked() {
     let shop = Shop::new("load-going");
+    shop.done(&["view", "sku=1"]);
     let text = format!("{}{}[1]\n{{\"shop\":\"a\",\"shop\":\"b\"}}\n", lines(3), lines(4));
     let ran = shop.keyway_with("load", &[&LOAD[..], &["--keep-going"]].concat(), &text);
     assert_eq!(ran.status, 1);

@@ -223,7 +223,7 @@ fn killed_and_run_again(directory: &Directory, from: &str, rows: usize) -> serde
 
 #[test]
 fn a_copy_that_is_killed_goes_on() {
-    const ROWS: usize = 6_000;
+    const ROWS: usize = 30_000;
     let directory = Directory::new("stores-killed-sqlite");
     let from = format!("sqlite:{}?durability=process", directory.path("source.db"));
     let said = killed_and_run_again(&directory, &from, ROWS);
@@ -233,7 +233,7 @@ fn a_copy_that_is_killed_goes_on() {
 
 #[test]
 fn a_copy_from_redis_that_is_killed_begins_its_collection_anew() {
-    const ROWS: usize = 6_000;
+    const ROWS: usize = 30_000;
     let redis = RedisServer::start(&[]);
     let directory = Directory::new("stores-killed-redis");
     let said = killed_and_run_again(&directory, &redis.url(), ROWS);

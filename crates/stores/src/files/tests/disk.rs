@@ -190,19 +190,8 @@ impl State {
         let names: Vec<usize> = open.iter().map(|(_, _, values)| values.len()).collect();
         let contents: Vec<usize> = files.iter().map(|(_, values)| values.len()).collect();
         let total: usize = names.iter().chain(&contents).product();
-        let choices: Vec<usize> = match most {
-            Some(most) if most < total => {
-                // An odd number leads through all of them, in an order that is no order.
-                let far = |number: usize| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % total;
-                (0..most).map(far).chain([total - 1]).collect()
-            }
-            _ => {
-                assert!(total < 2_000_000, "{total} images of one state");
-                (0..total).collect()
-            }
-        };
         let mut images = Vec::new();
-        for mut choice in choices {
+        for mut choice in choices(total, most) {
             let mut chosen = self.clone();
             for (directory, name, values) in &open {
                 let value = values[choice % values.len()].clone();
@@ -308,6 +297,21 @@ impl State {
     fn sync_content(&mut self, inode: usize) {
         if let Inode::File { now, synced, .. } = &mut self.inodes[inode] {
             synced.clone_from(now);
+        }
+    }
+}
+
+/// Numbers below `total`: so many of them, the first and the last among them, or all.
+fn choices(total: usize, most: Option<usize>) -> Vec<usize> {
+    match most {
+        Some(most) if most < total => {
+            // Far apart, and the same ones each time.
+            let far = |number: usize| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % total;
+            (0..most).map(far).chain([total - 1]).collect()
+        }
+        _ => {
+            assert!(total < 2_000_000, "{total} images of one state");
+            (0..total).collect()
         }
     }
 }

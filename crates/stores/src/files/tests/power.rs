@@ -69,9 +69,10 @@ type Batches = Vec<fn(&Tree) -> Vec<Write>>;
 enum Story {
     /// A file is changed, one added and one removed, in a directory that is there.
     Words,
-    /// Rows with a file of an index, in directories that are made for them; the last of them goes,
-    /// and its directories with it.
+    /// Rows with a file of an index, in directories that are made for them.
     Notes,
+    /// A row with a file of an index comes and goes, and its directories with it.
+    Leaving,
     /// Bodies beside their fields, in directories that are made for them.
     Pictures,
     /// More files than are synced one by one.
@@ -92,6 +93,9 @@ impl Story {
                 },
             ],
             Story::Notes => vec![|tree| tree.note(["r", "n"], "Title"), |tree| {
+                vec![tree.word("kept", "last text")]
+            }],
+            Story::Leaving => vec![|tree| tree.note(["r", "n"], "Title"), |tree| {
                 let puts = tree.note(["r", "n"], "Title").into_iter();
                 puts.map(|put| match put {
                     Write::Put { key, .. } => Write::Delete { key },
@@ -99,8 +103,8 @@ impl Story {
                 })
                 .collect()
             }],
-            Story::Pictures => vec![|tree| vec![picture(tree, "a", b"\xff\x00 body")], |tree| {
-                vec![picture(tree, "a", b"another body")]
+            Story::Pictures => vec![|tree| vec![picture(tree, "p", b"\xff\x00 body")], |tree| {
+                vec![picture(tree, "q", b"another body")]
             }],
             Story::Many => vec![
                 |tree| {
@@ -121,9 +125,9 @@ impl Story {
     }
 }
 
-fn picture(tree: &Tree, album: &str, body: &[u8]) -> Write {
+fn picture(tree: &Tree, name: &str, body: &[u8]) -> Write {
     let slots = [Value::Text("Title".to_string()), Value::Bytes(body.to_vec().into())];
-    tree.put("pictures", &[album, "p"], &slots)
+    tree.put("pictures", &["a", name], &slots)
 }
 
 struct Scenario {
@@ -234,6 +238,12 @@ fn no_power_cut_loses_rows_in_new_directories() {
 }
 
 #[test]
+fn no_power_cut_brings_back_what_left_with_its_directories() {
+    let scenario = lasts(Story::Leaving, 200);
+    assert_eq!(scenario.acknowledged[2].1, scenario.acknowledged[0].1);
+}
+
+#[test]
 fn no_power_cut_parts_a_body_from_its_fields() {
     let scenario = lasts(Story::Pictures, 200);
     let files: Vec<&str> = scenario.acknowledged[1].1.files.keys().map(String::as_str).collect();
@@ -256,6 +266,7 @@ fn every_step_that_is_left_out_is_caught() {
         (Story::Words, Skip::Journal),
         (Story::Notes, Skip::NewDirectorySync),
         (Story::Notes, Skip::FileSync),
+        (Story::Leaving, Skip::DirectorySync),
         (Story::Pictures, Skip::NewDirectorySync),
         (Story::Pictures, Skip::FileSync),
         (Story::Many, Skip::SyncAll),
