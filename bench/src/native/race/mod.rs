@@ -41,6 +41,7 @@ pub trait Contender: Send + Sync {
     /// The newest notes with a tag, through the index.
     fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>>;
     /// Nothing more is asked.
+    #[allow(dead_code, reason = "a server ends with its callers")]
     fn close(&self) -> Work<'_, ()> {
         Box::pin(async {})
     }
