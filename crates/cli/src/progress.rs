@@ -13,13 +13,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Work that counts so many things; `bytes` is how much there is to read, if that is known.
-    pub(crate) fn new(unit: &'static str, bytes: Option<u64>) -> Progress {
+    /// Work that counts things of a unit; `total` is how much there is to read, in bytes or in
+    /// things, if that is known.
+    pub(crate) fn new(unit: &'static str, total: Option<u64>) -> Progress {
         let bar = match io::stderr().is_terminal() {
-            true => ProgressBar::with_draw_target(bytes, ProgressDrawTarget::stderr_with_hz(8)),
+            true => ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(8)),
             false => ProgressBar::hidden(),
         };
-        let template = match bytes {
+        let template = match total {
             Some(_) => "{bar:24} {percent:>3}%  {msg}  {eta} left",
             None => "{spinner} {msg}",
         };
@@ -30,12 +31,12 @@ impl Progress {
         Progress { bar, unit, begun: Instant::now() }
     }
 
-    /// So many things are done, and so many bytes are read.
-    pub(crate) fn at(&self, count: u64, bytes: u64) {
+    /// So many things are done, and so much of the total is read.
+    pub(crate) fn at(&self, count: u64, read: u64) {
         if self.bar.is_hidden() {
             return;
         }
-        self.bar.set_position(bytes);
+        self.bar.set_position(read);
         let rate = grouped(rate(count, self.begun.elapsed()));
         self.bar.set_message(format!("{} {}, {rate}/s", grouped(count), self.unit));
     }

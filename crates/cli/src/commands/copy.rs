@@ -44,17 +44,20 @@ fn copy(options: &Copy, sides: (&Opened, &Opened), form: Form) -> Result<Answer,
     let note = Note::of(options);
     let mark = note.read().filter(|_| !options.again);
     let is_resumed = mark.is_some();
+    // No store knows how many rows it has without counting them.
     let progress = Progress::new("rows", None);
     let copied = match options.compare_only {
         true => Ok(0),
         false => sides.1.wait(rows(sides, mark, &note, &progress)),
     };
-    let compared = copied.and_then(|rows| {
-        let compared = sides.1.wait(compare(sides, &progress))?;
-        Ok((rows, compared))
-    });
-    let time = progress.end();
-    let (rows, compared) = compared?;
+    let mut time = progress.end();
+    let rows = copied?;
+    // What was copied just now, in one go, is on both sides.
+    let total = (!is_resumed && !options.compare_only).then_some(rows.saturating_mul(2));
+    let progress = Progress::new("rows compared", total);
+    let compared = sides.1.wait(compare(sides, &progress));
+    time += progress.end();
+    let compared = compared?;
     let differ = compared.iter().filter(|one| !one.is_same()).count();
     if differ == 0 {
         note.remove();
@@ -100,7 +103,7 @@ async fn compare(
     let mut read = 0;
     let mut told = |rows| {
         read += rows;
-        progress.at(read, 0);
+        progress.at(read, read);
     };
     while let Some(collection) = comparison.next(&mut told).await? {
         compared.push(collection);

@@ -18,6 +18,8 @@ mod run;
 mod sessions;
 mod shell;
 mod show;
+#[cfg(unix)]
+mod stores;
 
 use std::fs;
 use std::io::Write;

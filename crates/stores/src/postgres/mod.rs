@@ -101,14 +101,6 @@ impl PostgresStore {
         })
     }
 
-    /// A key that all programs on this keyspace share: `fresh` if there is none yet. It is in the
-    /// helper table `keyway`, for whoever may read that.
-    pub async fn shared_key(&self, keyspace: &Arc<Keyspace>, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        self.ensure(keyspace).await?;
-        let ready = self.ready()?;
-        self.within(catalogue::shared_key(&ready, fresh)).await
-    }
-
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
         ready.ok_or_else(error::not_ready)
@@ -187,6 +179,11 @@ impl Store for PostgresStore {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
         self.within(sweep::sweep(&ready, now, rows)).await
+    }
+
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        let ready = self.ready()?;
+        self.within(catalogue::secret(&ready, fresh)).await.map(Some)
     }
 
     async fn close(&self) -> Result<()> {

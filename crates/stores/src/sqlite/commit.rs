@@ -142,6 +142,7 @@ impl Committer {
         let Job { batch, tables } = job;
         let connection = &self.connection;
         if tables.remembers
+            && takes(Step::Known)
             && let Some(totals) = outcome::of(connection, &batch.id)?
         {
             return Ok(Taken::Known(totals));
@@ -205,7 +206,7 @@ impl Committer {
     }
 
     fn rollback(&self) -> Result<(), Failure> {
-        match self.connection.is_autocommit() {
+        match self.connection.is_autocommit() || !takes(Step::Rollback) {
             true => Ok(()),
             false => execute(&self.connection, "ROLLBACK")
                 .map_err(|error| Failure { error, is_unknown: false }),

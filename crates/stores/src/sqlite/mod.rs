@@ -71,6 +71,8 @@ struct Inner {
     pool: Pool,
     /// The tables of the keyspace, once it is known.
     tables: RwLock<Option<Arc<Tables>>>,
+    /// What people should know of the place of the file.
+    remark: Option<&'static str>,
 }
 
 impl Inner {
@@ -136,6 +138,11 @@ impl Store for SqliteStore {
         let schema = tables.schema().clone();
         *inner.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
         Ok(schema)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let remark = self.inner().ok().and_then(|inner| inner.remark);
+        remark.into_iter().map(str::to_string).collect()
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {

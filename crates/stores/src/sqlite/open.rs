@@ -24,6 +24,11 @@ const BUSY: Duration = Duration::from_secs(5);
 const IDLE_MAX: usize = 8;
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
+/// What is said of a file that a program of this machine serves.
+#[cfg(unix)]
+const BEHIND_A_PROGRAM: &str = "the database file is served by another program (FUSE): it is safe \
+                                only if that keeps its locks and syncs, and no other machine has \
+                                the file open";
 /// [`SQLITE_MIN`] as SQLite counts.
 const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 
@@ -31,12 +36,12 @@ const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     check_version(rusqlite::version_number())?;
     let path = absolute(path)?;
-    refuse_network(&path)?;
+    let remark = judge_place(&path)?;
     let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
     let committer = Committer::new(connection);
     let writer = Writer::start(committer)?;
     let pool = Pool { path, durability: options.durability, idle: Mutex::new(Vec::new()) };
-    Ok(Inner { writer, pool, tables: RwLock::new(None) })
+    Ok(Inner { writer, pool, tables: RwLock::new(None), remark })
 }
 
 fn check_version(number: i32) -> Result<()> {
@@ -73,14 +78,29 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Where a file lies, as far as it is known: refused, or what to say of it.
+fn judge_place(path: &Path) -> Result<Option<&'static str>> {
+    #[cfg(unix)]
+    {
+        let folder = path.parent().unwrap_or(path);
+        let found = std::fs::File::open(folder).and_then(network::behind);
+        judge_network(found.ok().flatten(), path)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Ok(None)
+    }
+}
+
 /// Refuses a file that another machine serves: a write-ahead log has an index in memory that all
-/// its processes share, which two machines cannot.
+/// its processes share, which two machines cannot. Behind a program of this machine may be either,
+/// so that is remarked upon.
 #[cfg(unix)]
-fn refuse_network(path: &Path) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let network = std::fs::File::open(folder).and_then(network::behind);
-    match network.ok().flatten().filter(|found| *found != network::FUSE) {
-        None => Ok(()),
+fn judge_network(found: Option<&'static str>, path: &Path) -> Result<Option<&'static str>> {
+    match found {
+        None => Ok(None),
+        Some(network::FUSE) => Ok(Some(BEHIND_A_PROGRAM)),
         Some(found) => Err(Error::new(
             ErrorKind::Unsupported,
             "SQLite needs a disk of this machine; put the file there, or use a server's store",
@@ -90,21 +110,18 @@ fn refuse_network(path: &Path) -> Result<()> {
     }
 }
 
-#[cfg(not(unix))]
-fn refuse_network(_: &Path) -> Result<()> {
-    Ok(())
-}
-
 /// A connection, set as every connection of the store must be.
 fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
-    connection.busy_timeout(BUSY).map_err(failed)?;
+    let busy = if takes(Step::Wait) { BUSY } else { Duration::ZERO };
+    connection.busy_timeout(busy).map_err(failed)?;
+    let wanted = if takes(Step::Log) { "wal" } else { "delete" };
     let mode: String = connection
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
         .map_err(|error| opening(error, path))?;
-    if mode != "wal" {
+    if mode != wanted {
         let message = "the file system cannot hold the shared memory of a write-ahead log";
         return Err(Error::new(ErrorKind::Unsupported, message).with("journal_mode", mode));
     }
@@ -179,6 +196,20 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_another_machine_is_refused_and_one_behind_a_program_remarked_upon() {
+        let path = Path::new("/mnt/x.db");
+        assert_eq!(judge_network(None, path).ok(), Some(None));
+        for kind in ["NFS", "SMB2", "CIFS", "9P", "Lustre"] {
+            let error = judge_network(Some(kind), path).err();
+            assert_eq!(error.as_ref().map(Error::kind), Some(ErrorKind::Unsupported), "{kind}");
+            assert_eq!(error.as_ref().and_then(|error| error.value("kind")), Some(kind));
+        }
+        let remark = judge_network(Some("FUSE"), path).ok().flatten();
+        assert!(remark.is_some_and(|remark| remark.contains("FUSE")));
+    }
 
     #[test]
     fn an_older_library_is_refused_and_named() {

@@ -5,8 +5,12 @@
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// Readers and the writer do not wait for each other: a write-ahead log.
+    Log,
     /// A commit syncs the log before it is seen.
     Sync,
+    /// Another process that writes is waited for.
+    Wait,
     /// A group excludes other writers before it reads.
     Immediate,
     /// A batch that fails takes back what it wrote, and nothing else.
@@ -15,6 +19,10 @@ pub(super) enum Step {
     CommitFirst,
     /// What a batch came to is written with it.
     Outcome,
+    /// A batch that was committed before is answered as it was then.
+    Known,
+    /// A group that wrote nothing leaves nothing open.
+    Rollback,
     /// After a COMMIT that may have happened nothing is written.
     Poison,
     /// The statements of one read see one COMMIT.
