@@ -22,6 +22,8 @@ use std::time::Duration;
 const BUSY: Duration = Duration::from_secs(5);
 /// Connections for reading that are kept when nobody reads.
 const IDLE_MAX: usize = 8;
+/// Pages that a connection keeps in memory, in KiB, as SQLite wants it told.
+const CACHE_KIB: &str = "-16384";
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
 /// What is said of a file that a program of this machine serves.
@@ -38,8 +40,8 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     let path = absolute(path)?;
     let remark = judge_place(&path)?;
     let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
-    let committer = Committer::new(connection);
-    let writer = Writer::start(committer)?;
+    let committer = Committer::new(connection, busy_time());
+    let writer = Writer::start(committer, options.durability)?;
     let pool = Pool { path, durability: options.durability, idle: Mutex::new(Vec::new()) };
     Ok(Inner { writer, pool, tables: RwLock::new(None), remark })
 }
@@ -110,13 +112,16 @@ fn judge_network(found: Option<&'static str>, path: &Path) -> Result<Option<&'st
     }
 }
 
+fn busy_time() -> Duration {
+    if takes(Step::Wait) { BUSY } else { Duration::ZERO }
+}
+
 /// A connection, set as every connection of the store must be.
 fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
-    let busy = if takes(Step::Wait) { BUSY } else { Duration::ZERO };
-    connection.busy_timeout(busy).map_err(failed)?;
+    connection.busy_timeout(busy_time()).map_err(failed)?;
     let wanted = if takes(Step::Log) { "wal" } else { "delete" };
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
@@ -138,6 +143,7 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
         ("foreign_keys", "off"),
         ("trusted_schema", "off"),
         ("cell_size_check", "on"),
+        ("cache_size", CACHE_KIB),
         ("mmap_size", "0"),
         ("temp_store", "memory"),
     ];

@@ -14,7 +14,7 @@ pub(super) enum Step {
     /// A group excludes other writers before it reads.
     Immediate,
     /// A batch that fails takes back what it wrote, and nothing else.
-    Savepoint,
+    Apart,
     /// Nobody is answered before COMMIT.
     CommitFirst,
     /// What a batch came to is written with it.

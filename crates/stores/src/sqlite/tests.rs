@@ -115,9 +115,12 @@ impl Bench {
     /// Commits a group as the thread would, all of it in one transaction.
     fn group(&self, batches: Vec<Batch>) -> Vec<Result<Outcome>> {
         let tables = self.store.inner().unwrap().tables().unwrap();
-        let job = |batch| Job { batch, tables: tables.clone() };
-        let jobs: Vec<Job> = batches.into_iter().map(job).collect();
-        self.on_writer(move |committer| committer.commit(&jobs))
+        self.on_writer(move |committer| {
+            let job = |batch| Job { batch, tables: &tables };
+            let jobs: Vec<Job<'_>> = batches.iter().map(job).collect();
+            committer.begin(true).unwrap();
+            committer.commit_begun(&jobs)
+        })
     }
 }
 
@@ -212,7 +215,7 @@ const CASES: [Case; 13] = [
     (Step::Sync, the_log_is_synced_at_every_commit),
     (Step::Immediate, two_writers_wait_for_each_other),
     (Step::Wait, another_writer_is_waited_for),
-    (Step::Savepoint, a_batch_that_fails_leaves_nothing_and_takes_nothing_along),
+    (Step::Apart, a_batch_that_fails_leaves_nothing_and_takes_nothing_along),
     (Step::CommitFirst, nobody_is_answered_before_the_commit),
     (Step::Outcome, a_batch_sent_again_is_known),
     (Step::Known, a_batch_sent_again_is_known),

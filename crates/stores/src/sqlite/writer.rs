@@ -1,68 +1,128 @@
-//! The one thread that writes.
+//! Who writes: whoever comes first, for all who come meanwhile; or one thread for all.
 //!
 //! ```text
-//! callers ─queue─▶ thread: take all that wait ─▶ Committer: one transaction ─▶ answer each
+//! process, none   caller ─┬─ nobody writes ──▶ Committer ─▶ then those who wait, as a group
+//!                         └─ somebody does ──▶ waits for its answer
+//! power           callers ─▶ wait ─▶ thread: all that wait ─▶ Committer ─▶ answer each
 //! ```
 //!
 //! A COMMIT takes as long for a hundred batches as for one, so what arrives during one is written
-//! with the next. There is no timer: nobody waits for others to come.
+//! with the next. There is no timer: nobody waits for others to come. Where a commit waits for the
+//! disk, or for another process, it is the thread that waits, never a caller.
 
 use super::commit::Committer;
-use super::error::{closed, poisoned};
+use super::error::{again, closed, poisoned};
 use super::tables::Tables;
-use data::store::{Batch, Outcome};
+use data::store::{Batch, Durability, Outcome};
 use data::{Error, ErrorKind, Result};
 use futures_channel::oneshot;
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{Builder, JoinHandle};
 
 /// Batches written together.
 const GROUP_BATCHES_MAX: usize = 128;
 /// Bytes of batches written together, the last one aside.
 const GROUP_BYTES_MAX: usize = 4 << 20;
+/// Groups that a caller commits for others before it goes on with its own work.
+const GROUPS_FOR_OTHERS: usize = 4;
 
-/// The thread, and the way to it.
+/// The right to write, the thread, and the way to it.
 pub(super) struct Writer {
-    queue: Option<Sender<Work>>,
+    shared: Arc<Shared>,
+    /// Asks the thread to do what waits; dropped to end it.
+    call: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether a caller may commit where it is.
+    in_place: bool,
+}
+
+/// The right to write, and what those want who found it taken.
+///
+/// Nothing waits in vain: whoever adds something calls the thread or tries for the right
+/// afterwards, and whoever had the right looks again for more after letting it go.
+struct Shared {
+    committer: Mutex<Committer>,
+    waiting: Mutex<VecDeque<Work>>,
 }
 
 /// A batch, and the tables its keys belong to.
-pub(super) struct Job {
-    pub(super) batch: Batch,
-    pub(super) tables: Arc<Tables>,
+#[derive(Clone, Copy)]
+pub(super) struct Job<'b> {
+    pub(super) batch: &'b Batch,
+    pub(super) tables: &'b Tables,
 }
 
-/// Something for the thread to do.
+/// A batch that waits, and where its outcome goes.
+struct Waiting {
+    batch: Batch,
+    tables: Arc<Tables>,
+    sender: oneshot::Sender<Result<Outcome>>,
+}
+
+/// Something to be done.
 enum Work {
-    /// A batch, and where its outcome goes.
-    Commit(Job, oneshot::Sender<Result<Outcome>>),
+    Commit(Waiting),
     /// Anything else.
     Other(Box<dyn FnOnce(&mut Committer) + Send>),
 }
 
+/// An outcome that is there, or will be.
+pub(super) enum Answer {
+    Ready(Result<Outcome>),
+    Waiting(oneshot::Receiver<Result<Outcome>>),
+}
+
+/// What came of an attempt to do something that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Served {
+    /// There was nothing, or whoever has the right will do it.
+    Nothing,
+    /// Something was done, and there may be more.
+    Done,
+    /// Another process writes.
+    Busy,
+}
+
 impl Writer {
     /// Starts the thread.
-    pub(super) fn start(committer: Committer) -> Result<Writer> {
-        let (queue, work) = channel();
+    pub(super) fn start(committer: Committer, durability: Durability) -> Result<Writer> {
+        let waiting = Mutex::default();
+        let shared = Arc::new(Shared { committer: Mutex::new(committer), waiting });
+        let (call, calls) = channel();
+        let served = shared.clone();
         let thread = Builder::new().name("keyway sqlite".to_string());
-        let thread = thread.spawn(move || write_all(committer, &work)).map_err(|error| {
+        let thread = thread.spawn(move || serve_all(&served, &calls)).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the store could not start its thread")
                 .caused_by(error)
         })?;
-        Ok(Writer { queue: Some(queue), thread: Some(thread) })
+        let in_place = durability != Durability::Power;
+        Ok(Writer { shared, call: Some(call), thread: Some(thread), in_place })
     }
 
     /// Commits a batch.
-    pub(super) fn commit(
-        &self,
-        batch: &Batch,
-        tables: Arc<Tables>,
-    ) -> Result<oneshot::Receiver<Result<Outcome>>> {
-        let (sender, receiver) = oneshot::channel();
-        self.send(Work::Commit(Job { batch: batch.clone(), tables }, sender))?;
-        Ok(receiver)
+    pub(super) fn commit(&self, batch: &Batch, tables: &Arc<Tables>) -> Result<Answer> {
+        let in_place = match self.in_place {
+            true => self.shared.commit_now(Job { batch, tables })?,
+            false => None,
+        };
+        let answer = match in_place {
+            Some(outcome) => Answer::Ready(outcome),
+            None => {
+                let (sender, receiver) = oneshot::channel();
+                let (batch, tables) = (batch.clone(), tables.clone());
+                let waiting = Waiting { batch, tables, sender };
+                self.shared.waiting().push_back(Work::Commit(waiting));
+                Answer::Waiting(receiver)
+            }
+        };
+        let served = |_| self.shared.serve(false);
+        let is_done = self.in_place && (0..GROUPS_FOR_OTHERS).map(served).any(is_nothing);
+        if !is_done {
+            self.wake()?;
+        }
+        Ok(answer)
     }
 
     /// Does something else between two commits.
@@ -75,21 +135,26 @@ impl Writer {
             // Whoever asked may have gone.
             let _ = sender.send(work(committer));
         };
-        self.send(Work::Other(Box::new(work)))?;
+        self.shared.waiting().push_back(Work::Other(Box::new(work)));
+        self.wake()?;
         Ok(receiver)
     }
 
-    fn send(&self, work: Work) -> Result<()> {
-        let queue = self.queue.as_ref().ok_or_else(closed)?;
+    fn wake(&self) -> Result<()> {
+        let call = self.call.as_ref().ok_or_else(closed)?;
         // The thread ends by itself only if it panicked.
-        queue.send(work).map_err(|_| poisoned())
+        call.send(()).map_err(|_| poisoned())
     }
 }
 
+fn is_nothing(served: Served) -> bool {
+    served == Served::Nothing
+}
+
 impl Drop for Writer {
-    /// Ends the thread, once what was sent to it is done.
+    /// Ends the thread, once what was asked of it is done.
     fn drop(&mut self) {
-        self.queue.take();
+        self.call.take();
         if let Some(thread) = self.thread.take() {
             // It has no result, and a panic in it has poisoned the store already.
             let _ = thread.join();
@@ -97,42 +162,123 @@ impl Drop for Writer {
     }
 }
 
-/// The thread: groups of batches, and whatever else is sent, in order.
-fn write_all(mut committer: Committer, work: &Receiver<Work>) {
-    let mut next = None;
-    while let Some(first) = next.take().or_else(|| work.recv().ok()) {
-        match first {
-            Work::Other(work) => work(&mut committer),
-            Work::Commit(job, sender) => {
-                let mut jobs = vec![job];
-                let mut senders = vec![sender];
-                next = gather(work, &mut jobs, &mut senders);
-                for (answer, sender) in committer.commit(&jobs).into_iter().zip(senders) {
-                    // Whoever asked may have gone; the batch is committed all the same.
-                    let _ = sender.send(answer);
-                }
-            }
+/// The thread: whatever waits, in order.
+fn serve_all(shared: &Shared, calls: &Receiver<()>) {
+    loop {
+        let is_over = calls.recv().is_err();
+        while !is_nothing(shared.serve(true)) {}
+        if is_over {
+            return;
         }
     }
 }
 
-/// Takes the batches that wait; answers what waits behind them that is none.
-fn gather(
-    work: &Receiver<Work>,
-    jobs: &mut Vec<Job>,
-    senders: &mut Vec<oneshot::Sender<Result<Outcome>>>,
-) -> Option<Work> {
-    let mut bytes: usize = jobs.iter().map(|job| job.batch.bytes()).sum();
-    while jobs.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
-        match work.try_recv() {
-            Ok(Work::Commit(job, sender)) => {
-                bytes += job.batch.bytes();
-                jobs.push(job);
-                senders.push(sender);
+impl Shared {
+    /// Commits a batch; nothing if somebody else is writing, here or in another process.
+    fn commit_now(&self, job: Job<'_>) -> Result<Option<Result<Outcome>>> {
+        let mut committer = match self.committer.try_lock() {
+            Ok(committer) => committer,
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            // A panic in a commit may have left half of it.
+            Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
+        };
+        let _guard = Unwinding(self);
+        if !committer.begin(false)? {
+            return Ok(None);
+        }
+        let answer = committer.commit_begun(&[job]).pop();
+        Ok(Some(answer.unwrap_or_else(|| Err(poisoned()))))
+    }
+
+    /// Does what waits longest: a group of batches, or something else.
+    fn serve(&self, waits: bool) -> Served {
+        if self.waiting().is_empty() {
+            return Served::Nothing;
+        }
+        let mut committer = match self.committer.try_lock() {
+            Ok(committer) => committer,
+            Err(TryLockError::WouldBlock) => return Served::Nothing,
+            Err(TryLockError::Poisoned(_)) => {
+                // What is dropped tells whoever waits for it.
+                self.waiting().clear();
+                return Served::Nothing;
             }
-            Ok(other) => return Some(other),
-            Err(_) => return None,
+        };
+        let _guard = Unwinding(self);
+        // Only whoever has the right takes away what waits.
+        let other = self.take_other();
+        if let Some(work) = other {
+            work(&mut committer);
+            return Served::Done;
+        }
+        match committer.begin(waits) {
+            Ok(false) => Served::Busy,
+            Ok(true) => {
+                let group = self.take_group();
+                let jobs = group.iter().map(|one| Job { batch: &one.batch, tables: &one.tables });
+                let jobs: Vec<Job<'_>> = jobs.collect();
+                let answers = committer.commit_begun(&jobs);
+                for (answer, one) in answers.into_iter().zip(group) {
+                    // Whoever asked may have gone; the batch is committed all the same.
+                    let _ = one.sender.send(answer);
+                }
+                Served::Done
+            }
+            Err(error) => {
+                for one in self.take_group() {
+                    let _ = one.sender.send(Err(again(&error)));
+                }
+                Served::Done
+            }
         }
     }
-    None
+
+    /// What waits longest, if it is no batch.
+    fn take_other(&self) -> Option<Box<dyn FnOnce(&mut Committer) + Send>> {
+        let mut waiting = self.waiting();
+        match waiting.pop_front()? {
+            Work::Other(work) => Some(work),
+            commit => {
+                waiting.push_front(commit);
+                None
+            }
+        }
+    }
+
+    /// The batches that wait longest.
+    fn take_group(&self) -> Vec<Waiting> {
+        let mut waiting = self.waiting();
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        while group.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
+            match waiting.pop_front() {
+                Some(Work::Commit(one)) => {
+                    bytes += one.batch.bytes();
+                    group.push(one);
+                }
+                Some(other) => {
+                    waiting.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        group
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Work>> {
+        // Nothing that can panic is done while it is held.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whoever writes and panics leaves nobody waiting for it.
+struct Unwinding<'s>(&'s Shared);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.waiting().clear();
+        }
+    }
 }
