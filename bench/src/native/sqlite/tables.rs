@@ -3,6 +3,7 @@
 use super::notes::Note;
 use data::store::Durability;
 use keyspace::model::StoreKind;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row};
 use std::path::Path;
 
@@ -42,9 +43,12 @@ pub fn connect(path: &Path, durability: Durability) -> Connection {
         "PRAGMA busy_timeout=5000",
         "PRAGMA cache_size=-16384",
         "PRAGMA temp_store=MEMORY",
+        "PRAGMA wal_autocheckpoint=4096",
         synchronous,
     ];
     settings.iter().for_each(|setting| connection.execute_batch(setting).unwrap());
+    // A LIMIT that is bound does not prepare its statement anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).unwrap();
     connection.set_prepared_statement_cache_capacity(64);
     connection
 }

@@ -13,6 +13,7 @@ use super::{Inner, Options, SQLITE_MIN};
 use crate::network;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -24,6 +25,9 @@ const BUSY: Duration = Duration::from_secs(5);
 const IDLE_MAX: usize = 8;
 /// Pages that a connection keeps in memory, in KiB, as SQLite wants it told.
 const CACHE_KIB: &str = "-16384";
+/// Pages of the log after which a commit writes them back: 16 MiB, so that a page that changes often
+/// is written and synced once for many commits.
+const LOG_PAGES: &str = "4096";
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
 /// What is said of a file that a program of this machine serves.
@@ -145,6 +149,7 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
         ("cell_size_check", "on"),
         ("cache_size", CACHE_KIB),
         ("mmap_size", "0"),
+        ("wal_autocheckpoint", LOG_PAGES),
         ("temp_store", "memory"),
     ];
     for (name, value) in settings {
@@ -155,6 +160,8 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
             Err(error) => return Err(failed(error)),
         }
     }
+    // Otherwise a statement is prepared anew whenever its LIMIT is bound, for the planner to see it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

@@ -12,7 +12,7 @@ use data::{Error, ErrorKind, Result, Value};
 use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
 use keyspace::layout::words::Dialect;
-use rusqlite::{Connection, Statement};
+use rusqlite::{CachedStatement, Connection, Statement};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -116,8 +116,21 @@ impl Table {
 
     /// The row under a key.
     pub(super) fn get(&self, connection: &Connection, key: &Key) -> Result<Option<Row>> {
-        let mut statement = prepared(connection, &self.get)?;
-        self.bind_key(&mut statement, key)?;
+        self.get_with(&mut self.getter(connection)?, key)
+    }
+
+    /// The statement of [`get_with`](Table::get_with).
+    pub(super) fn getter<'c>(&self, connection: &'c Connection) -> Result<CachedStatement<'c>> {
+        prepared(connection, &self.get)
+    }
+
+    /// The row under a key, by a statement that may be used for many.
+    pub(super) fn get_with(
+        &self,
+        statement: &mut CachedStatement<'_>,
+        key: &Key,
+    ) -> Result<Option<Row>> {
+        self.bind_key(statement, key)?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
         if let Some(row) = self.direct_row(row, 0)? {
@@ -308,9 +321,6 @@ pub(super) fn bind(
 }
 
 /// A statement that is kept prepared.
-pub(super) fn prepared<'c>(
-    connection: &'c Connection,
-    text: &str,
-) -> Result<rusqlite::CachedStatement<'c>> {
+pub(super) fn prepared<'c>(connection: &'c Connection, text: &str) -> Result<CachedStatement<'c>> {
     connection.prepare_cached(text).map_err(failed)
 }

@@ -1,14 +1,15 @@
 //! Who writes: whoever comes first, for all who come meanwhile; or one thread for all.
 //!
 //! ```text
-//! process, none   caller ─┬─ nobody writes ──▶ Committer ─▶ then those who wait, as a group
-//!                         └─ somebody does ──▶ waits for its answer
+//! process, none   caller ─┬─ nobody writes ──▶ Committer
+//!                         └─ somebody does ──▶ wait ─▶ thread, as below
 //! power           callers ─▶ wait ─▶ thread: all that wait ─▶ Committer ─▶ answer each
 //! ```
 //!
 //! A COMMIT takes as long for a hundred batches as for one, so what arrives during one is written
-//! with the next. There is no timer: nobody waits for others to come. Where a commit waits for the
-//! disk, or for another process, it is the thread that waits, never a caller.
+//! with the next. There is no timer: before a sync the thread only lets those run who were answered
+//! just now and may come again. Where a commit waits for the disk, or for another process, it is the
+//! thread that waits, never a caller.
 
 use super::commit::Committer;
 use super::error::{again, closed, poisoned};
@@ -25,8 +26,8 @@ use std::thread::{Builder, JoinHandle};
 const GROUP_BATCHES_MAX: usize = 128;
 /// Bytes of batches written together, the last one aside.
 const GROUP_BYTES_MAX: usize = 4 << 20;
-/// Groups that a caller commits for others before it goes on with its own work.
-const GROUPS_FOR_OTHERS: usize = 4;
+/// How often the thread lets others run before a group, while fewer wait than were answered last.
+const YIELDS_MAX: usize = 32;
 
 /// The right to write, the thread, and the way to it.
 pub(super) struct Writer {
@@ -40,8 +41,8 @@ pub(super) struct Writer {
 
 /// The right to write, and what those want who found it taken.
 ///
-/// Nothing waits in vain: whoever adds something calls the thread or tries for the right
-/// afterwards, and whoever had the right looks again for more after letting it go.
+/// Nothing waits in vain: whoever adds something calls the thread afterwards, and a caller that had
+/// the right calls it too if something waits by then.
 struct Shared {
     committer: Mutex<Committer>,
     waiting: Mutex<VecDeque<Work>>,
@@ -74,17 +75,6 @@ pub(super) enum Answer {
     Waiting(oneshot::Receiver<Result<Outcome>>),
 }
 
-/// What came of an attempt to do something that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Served {
-    /// There was nothing, or whoever has the right will do it.
-    Nothing,
-    /// Something was done, and there may be more.
-    Done,
-    /// Another process writes.
-    Busy,
-}
-
 impl Writer {
     /// Starts the thread.
     pub(super) fn start(committer: Committer, durability: Durability) -> Result<Writer> {
@@ -93,11 +83,12 @@ impl Writer {
         let (call, calls) = channel();
         let served = shared.clone();
         let thread = Builder::new().name("keyway sqlite".to_string());
-        let thread = thread.spawn(move || serve_all(&served, &calls)).map_err(|error| {
+        let in_place = durability != Durability::Power;
+        let run = move || serve_all(&served, &calls, !in_place);
+        let thread = thread.spawn(run).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the store could not start its thread")
                 .caused_by(error)
         })?;
-        let in_place = durability != Durability::Power;
         Ok(Writer { shared, call: Some(call), thread: Some(thread), in_place })
     }
 
@@ -117,9 +108,8 @@ impl Writer {
                 Answer::Waiting(receiver)
             }
         };
-        let served = |_| self.shared.serve(false);
-        let is_done = self.in_place && (0..GROUPS_FOR_OTHERS).map(served).any(is_nothing);
-        if !is_done {
+        // Others are the thread's business: a commit is long enough to go on beside it.
+        if !self.shared.waiting().is_empty() {
             self.wake()?;
         }
         Ok(answer)
@@ -147,10 +137,6 @@ impl Writer {
     }
 }
 
-fn is_nothing(served: Served) -> bool {
-    served == Served::Nothing
-}
-
 impl Drop for Writer {
     /// Ends the thread, once what was asked of it is done.
     fn drop(&mut self) {
@@ -163,10 +149,20 @@ impl Drop for Writer {
 }
 
 /// The thread: whatever waits, in order.
-fn serve_all(shared: &Shared, calls: &Receiver<()>) {
+fn serve_all(shared: &Shared, calls: &Receiver<()>, syncs: bool) {
+    let mut answered = 0;
     loop {
         let is_over = calls.recv().is_err();
-        while !is_nothing(shared.serve(true)) {}
+        loop {
+            if syncs {
+                let is_fewer = |_: &usize| shared.waiting().len() < answered;
+                (0..YIELDS_MAX).take_while(is_fewer).for_each(|_| std::thread::yield_now());
+            }
+            match shared.serve() {
+                Some(batches) => answered = batches,
+                None => break,
+            }
+        }
         if is_over {
             return;
         }
@@ -174,8 +170,12 @@ fn serve_all(shared: &Shared, calls: &Receiver<()>) {
 }
 
 impl Shared {
-    /// Commits a batch; nothing if somebody else is writing, here or in another process.
+    /// Commits a batch; nothing if somebody else writes or waits, here or in another process.
     fn commit_now(&self, job: Job<'_>) -> Result<Option<Result<Outcome>>> {
+        // Whoever waits was here first.
+        if !self.waiting().is_empty() {
+            return Ok(None);
+        }
         let mut committer = match self.committer.try_lock() {
             Ok(committer) => committer,
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -190,47 +190,40 @@ impl Shared {
         Ok(Some(answer.unwrap_or_else(|| Err(poisoned()))))
     }
 
-    /// Does what waits longest: a group of batches, or something else.
-    fn serve(&self, waits: bool) -> Served {
+    /// Does what waits longest, a group of batches or something else, and says how many batches it
+    /// were; nothing if nothing waits.
+    fn serve(&self) -> Option<usize> {
         if self.waiting().is_empty() {
-            return Served::Nothing;
+            return None;
         }
-        let mut committer = match self.committer.try_lock() {
-            Ok(committer) => committer,
-            Err(TryLockError::WouldBlock) => return Served::Nothing,
-            Err(TryLockError::Poisoned(_)) => {
-                // What is dropped tells whoever waits for it.
-                self.waiting().clear();
-                return Served::Nothing;
-            }
+        // A caller that commits in place does not take long.
+        let Ok(mut committer) = self.committer.lock() else {
+            // What is dropped tells whoever waits for it.
+            self.waiting().clear();
+            return None;
         };
         let _guard = Unwinding(self);
-        // Only whoever has the right takes away what waits.
-        let other = self.take_other();
-        if let Some(work) = other {
+        // Only the thread takes away what waits.
+        if let Some(work) = self.take_other() {
             work(&mut committer);
-            return Served::Done;
+            return Some(0);
         }
-        match committer.begin(waits) {
-            Ok(false) => Served::Busy,
-            Ok(true) => {
-                let group = self.take_group();
+        let begun = committer.begin(true);
+        let group = self.take_group();
+        let answers = match begun {
+            Ok(_) => {
                 let jobs = group.iter().map(|one| Job { batch: &one.batch, tables: &one.tables });
-                let jobs: Vec<Job<'_>> = jobs.collect();
-                let answers = committer.commit_begun(&jobs);
-                for (answer, one) in answers.into_iter().zip(group) {
-                    // Whoever asked may have gone; the batch is committed all the same.
-                    let _ = one.sender.send(answer);
-                }
-                Served::Done
+                committer.commit_begun(&jobs.collect::<Vec<_>>())
             }
-            Err(error) => {
-                for one in self.take_group() {
-                    let _ = one.sender.send(Err(again(&error)));
-                }
-                Served::Done
-            }
+            Err(error) => group.iter().map(|_| Err(again(&error))).collect(),
+        };
+        drop(committer);
+        let batches = group.len();
+        for (answer, one) in answers.into_iter().zip(group) {
+            // Whoever asked may have gone; the batch is committed all the same.
+            let _ = one.sender.send(answer);
         }
+        Some(batches)
     }
 
     /// What waits longest, if it is no batch.

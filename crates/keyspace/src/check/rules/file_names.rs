@@ -194,7 +194,10 @@ fn run_together(
     )
     .on(&[StoreKind::Files], format!("{shared}, and the second row is refused"))
     .fix(format!("put a directory between them: `{{{one}}}/{{{other}}}`"))
-    .fix("or let one of them be an id, a number, or a word of an enum")
+    .fix(match between.is_empty() {
+        true => "or put something there that neither can hold",
+        false => "or let one of them be an id, a number, or a word of an enum",
+    })
 }
 
 /// Whether the name of a value of this type can hold a character that a literal can.
