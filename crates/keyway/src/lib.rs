@@ -52,7 +52,6 @@
 
 mod answer;
 mod call;
-mod cursor_key;
 mod fit;
 mod handle;
 mod open;

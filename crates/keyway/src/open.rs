@@ -7,7 +7,6 @@
 //!
 //! Errors of the file come first: a store is not touched for a keyspace that cannot be used.
 
-use crate::cursor_key;
 use crate::handle::{Inner, Keyway};
 use crate::sweep::Sweeper;
 use crate::system::SystemClock;
@@ -150,36 +149,24 @@ impl Builder {
             (None, None) => Arc::new(SystemClock::start()),
         };
         let mut options = Options::new(clock, random);
-        match (self.cursor_key, &url) {
-            (Some(key), _) => options.cursor_key = CursorKey::new(key),
-            (None, StoreUrl::Engine { directory, .. }) => {
-                options.cursor_key = cursor_key::load_or_make(directory, options.random.as_ref())?;
-            }
-            (None, StoreUrl::Files { directory, .. }) => {
-                let own = directory.join(keyspace::layout::files::OWN_DIRECTORY);
-                options.cursor_key = cursor_key::load_or_make(&own, options.random.as_ref())?;
-            }
-            (None, StoreUrl::Postgres(url)) => {
-                options.cursor_key =
-                    wiring::postgres_cursor_key(url, &keyspace, options.random.as_ref()).await?;
-            }
-            (None, StoreUrl::Memory) => {}
-            (None, StoreUrl::Redis(_) | StoreUrl::Sqlite { .. }) => {
-                // A new database has no place for it before it is ready.
-                store.ensure(&keyspace).await?;
+        let schema = store.ensure(&keyspace).await?;
+        let key = match self.cursor_key {
+            Some(key) => Some(key),
+            None => {
                 let mut fresh = [0; 32];
                 options.random.fill(&mut fresh);
-                if let Some(key) = store.secret(fresh).await? {
-                    options.cursor_key = CursorKey::new(key);
-                }
+                store.secret(fresh).await?
             }
+        };
+        if let Some(key) = key {
+            options.cursor_key = CursorKey::new(key);
         }
         let in_environment = || std::env::var_os(CHECK_BOUNDS).is_some_and(|value| value == "1");
         options.check_bounds = self.check_bounds.unwrap_or_else(in_environment);
         if let Some(length) = self.call_within {
             options.call_milliseconds_max = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         }
-        let runtime = Runtime::open(store, keyspace, options).await?;
+        let runtime = Runtime::on(store, schema, options)?;
         let (sweeper, is_closed) = (Mutex::default(), AtomicBool::new(false));
         let inner = Arc::new(Inner { runtime, warnings, sweeper, is_closed });
         if let Some(every) = self.sweep_every

@@ -1,12 +1,9 @@
 //! From a URL to a store: the one place that knows both.
 
 use crate::url::{PostgresUrl, StoreUrl};
-use data::clock::Random;
 use data::memory::MemoryStore;
-use data::request::CursorKey;
 use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
-use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 use stores::engine::{self, EngineStore};
@@ -126,20 +123,6 @@ fn open_postgres(url: &PostgresUrl) -> Result<PostgresStore> {
         options.connections = connections;
     }
     PostgresStore::open(url.driver_url(), &options)
-}
-
-/// The key of cursors that all programs on a database share; the first makes it.
-pub async fn postgres_cursor_key(
-    url: &PostgresUrl,
-    keyspace: &Arc<Keyspace>,
-    random: &dyn Random,
-) -> Result<CursorKey> {
-    let mut fresh = [0; 32];
-    random.fill(&mut fresh);
-    let store = open_postgres(url)?;
-    let key = store.shared_key(keyspace, fresh).await;
-    store.close().await?;
-    key.map(CursorKey::new)
 }
 
 /// Does what may take a while, such as reading a journal, where it holds up no other task.

@@ -28,6 +28,8 @@ mod network;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(any(feature = "engine", feature = "files"))]
+mod secret;
 pub mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

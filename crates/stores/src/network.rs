@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::AsFd;
 
-/// Kinds of file systems that are reached over a network or through another process: their locks,
+/// Kinds of file systems that are reached over a network, shared by machines, or behind another process: their locks,
 /// renames and syncs promise less, or nothing. (From `linux/magic.h` and `statfs(2)`.)
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux says it"))]
-const NETWORKS: [(u64, &str); 9] = [
+const NETWORKS: [(u64, &str); 14] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
     (0xfe53_4d42, "SMB2"),
@@ -16,6 +16,11 @@ const NETWORKS: [(u64, &str); 9] = [
     (0x5346_414f, "AFS"),
     (0x00c3_6400, "Ceph"),
     (0x7375_7245, "Coda"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636f, "OCFS2"),
+    (0x786f_4256, "VirtualBox"),
 ];
 
 /// Another process of this machine, or what it reaches.

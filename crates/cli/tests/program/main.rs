@@ -10,6 +10,8 @@
 
 mod check;
 mod files;
+#[cfg(unix)]
+mod kinds;
 mod load;
 mod readme;
 mod reference;

@@ -91,9 +91,14 @@ impl Runtime {
         options: Options,
     ) -> Result<Runtime> {
         let schema = store.ensure(&keyspace).await?;
+        Runtime::on(store, schema, options)
+    }
+
+    /// The same on a store that is ready: `schema` is what it answered when it was made so.
+    pub fn on(store: Arc<dyn Store>, schema: Arc<Schema>, options: Options) -> Result<Runtime> {
         let mut patterns = Vec::new();
         let mut by_name = HashMap::new();
-        for (number, plan) in keyspace::plan::plans(&keyspace).into_iter().enumerate() {
+        for (number, plan) in keyspace::plan::plans(schema.keyspace()).into_iter().enumerate() {
             by_name.insert(plan.pattern.name.value.clone(), number);
             patterns.push(Arc::new(Prepared::new(&schema, plan)?));
         }

@@ -147,8 +147,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// A secret that all who use the store share, if it keeps one: the one that is there, or this
-    /// one from now on. Cursors are sealed with it.
+    /// A secret that all who use the store share, if it keeps data: the one that is there, or this
+    /// one from now on. Cursors are sealed with it. Asked after [`ensure`](Store::ensure).
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
         let _ = fresh;
         Ok(None)

@@ -51,6 +51,7 @@ use data::store::{
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
+use keyspace::layout::files::OWN_DIRECTORY;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
 use read::Read;
 use shared::Shared;
@@ -217,6 +218,12 @@ impl Store for FilesStore {
 
     fn remarks(&self) -> Vec<String> {
         self.problems().iter().map(Problem::to_string).collect()
+    }
+
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        // Whoever has it open holds the tree.
+        let _inner = self.inner()?;
+        crate::secret::keep(&self.path.join(OWN_DIRECTORY), fresh).map(Some)
     }
 
     async fn close(&self) -> Result<()> {

@@ -231,7 +231,7 @@ impl Making<'_> {
             "SELECT name, format, catalogue::text, tables::text FROM {} WHERE name <> $1",
             self.name(self.helper())
         );
-        let rows = self.rows(&select, &[&SHARED_KEY]).await?;
+        let rows = self.rows(&select, &[&SECRET]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let name: String = row.try_get(0).map_err(failed)?;
         let format: i64 = row.try_get(1).map_err(failed)?;
@@ -310,11 +310,12 @@ fn helper(layout: &PostgresLayout) -> &str {
     layout.tables.iter().find(catalogue).map_or("keyway", |table| &table.table.name)
 }
 
-/// The row of the helper table that holds the key all programs share; no keyspace has this name.
-const SHARED_KEY: &str = "cursor key";
+/// The row of the helper table that holds the secret all programs share, for whoever may read that
+/// table; no keyspace has this name.
+const SECRET: &str = "cursor key";
 
-/// The key that all programs share; `fresh` if there is none yet.
-pub(super) async fn shared_key(ready: &Ready, fresh: [u8; 32]) -> Result<[u8; 32]> {
+/// The secret that all programs share; `fresh` if there is none yet.
+pub(super) async fn secret(ready: &Ready, fresh: [u8; 32]) -> Result<[u8; 32]> {
     let lease = ready.pool.lease(Instant::now() + ENSURE_WITHIN).await?;
     let select = format!("SELECT catalogue::text FROM {} WHERE name = $1", ready.helper);
     let insert = format!(
@@ -324,11 +325,11 @@ pub(super) async fn shared_key(ready: &Ready, fresh: [u8; 32]) -> Result<[u8; 32
     );
     let wrong = || Error::new(ErrorKind::Corrupt, "the key of cursors is damaged");
     let client = lease.client()?;
-    let mut rows = client.query(&select, &[&SHARED_KEY]).await.map_err(failed)?;
+    let mut rows = client.query(&select, &[&SECRET]).await.map_err(failed)?;
     if rows.is_empty() {
         let text = serde_json::to_string(&fresh).map_err(|error| wrong().caused_by(error))?;
-        client.query(&insert, &[&SHARED_KEY, &FORMAT, &text]).await.map_err(failed)?;
-        rows = client.query(&select, &[&SHARED_KEY]).await.map_err(failed)?;
+        client.query(&insert, &[&SECRET, &FORMAT, &text]).await.map_err(failed)?;
+        rows = client.query(&select, &[&SECRET]).await.map_err(failed)?;
     }
     let row = rows.first().ok_or_else(wrong)?;
     let text: String = row.try_get(0).map_err(failed)?;

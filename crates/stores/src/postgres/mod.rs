@@ -101,14 +101,6 @@ impl PostgresStore {
         })
     }
 
-    /// A key that all programs on this keyspace share: `fresh` if there is none yet. It is in the
-    /// helper table `keyway`, for whoever may read that.
-    pub async fn shared_key(&self, keyspace: &Arc<Keyspace>, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        self.ensure(keyspace).await?;
-        let ready = self.ready()?;
-        self.within(catalogue::shared_key(&ready, fresh)).await
-    }
-
     /// Whether a keyspace was ever stored in this database. Asked before
     /// [`ensure`](Store::ensure), it writes nothing.
     pub async fn holds(&self, keyspace: &Keyspace) -> Result<bool> {
@@ -206,6 +198,11 @@ impl Store for PostgresStore {
     async fn identity(&self) -> Result<Option<String>> {
         let ready = self.ready()?;
         self.within(catalogue::identity(&ready)).await.map(Some)
+    }
+
+    async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
+        let ready = self.ready()?;
+        self.within(catalogue::secret(&ready, fresh)).await.map(Some)
     }
 
     async fn close(&self) -> Result<()> {

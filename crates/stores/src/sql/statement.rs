@@ -197,13 +197,15 @@ impl Conditions<'_> {
 }
 
 /// The values of a stretch, in the order of its statement: each with the segment it belongs to.
-pub fn scan_values(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, Value)> {
+pub fn scan_segments(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, key::Value<'_>)> {
     let equal = stretch.equal.len();
-    let numbered = |values: Vec<key::Value<'_>>, from: usize| {
-        let owned = values.into_iter().map(Value::from_segment).collect::<Vec<_>>();
-        (from..).zip(owned)
-    };
     let lower = stretch.lower.map_or(Vec::new(), |edge| edge.values);
     let upper = stretch.upper.map_or(Vec::new(), |edge| edge.values);
-    numbered(stretch.equal, 0).chain(numbered(lower, equal)).chain(numbered(upper, equal))
+    let (lower, upper) = ((equal..).zip(lower), (equal..).zip(upper));
+    (0..).zip(stretch.equal).chain(lower).chain(upper)
+}
+
+/// The same, as values of their own.
+pub fn scan_values(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, Value)> {
+    scan_segments(stretch).map(|(segment, value)| (segment, Value::from_segment(value)))
 }

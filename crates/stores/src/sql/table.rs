@@ -275,16 +275,6 @@ impl<N: Clone> TableShape<N> {
         self.shape().encode(segments)
     }
 
-    /// A row without its content, of what the columns in `state` hold.
-    pub fn state_of(&self, state: &[Value]) -> Row {
-        let column = |place: Option<usize>| {
-            let number = self.state.iter().position(|known| Some(*known) == place);
-            number.and_then(|number| state.get(number))
-        };
-        let (version, expires) = (version(column(self.version)), instant(column(self.expires)));
-        Row { value: Bytes::new(), version, expires, trail: None }
-    }
-
     /// The row of these segments, and of what the columns in `content` hold.
     pub fn row_of(&self, segments: &[Value], mut content: Vec<Value>) -> Result<Row> {
         let column = |place: Option<usize>| {

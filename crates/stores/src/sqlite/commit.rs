@@ -1,25 +1,27 @@
 //! Commits: a group of batches in one transaction, each whole or not at all.
 //!
 //! ```text
-//! BEGIN IMMEDIATE ─▶ per batch: known? ─▶ judge ─▶ SAVEPOINT, rows, outcome, RELEASE ─▶ COMMIT
-//!     no other writer from here on      └─ conflict: nothing is written       then the answers
+//! BEGIN IMMEDIATE ─▶ per batch: known? ─▶ judge ─▶ rows, outcome ─▶ COMMIT ─▶ the answers
+//!  no other writer from here on       └─ conflict: nothing is written
 //! ```
 //!
-//! A batch sees the ones before it in the group. Readers see a group once SQLite has synced its
+//! A batch sees the ones before it in the group. If a statement fails, nothing of the group is
+//! there, and each batch is written by itself. Readers see a group once SQLite has synced its
 //! log, as durable as was declared, and nobody is answered before. After a COMMIT that the disk
 //! failed nothing is written any more; one that certainly did not happen may be sent again.
 
-use super::error::{failed, is_undone, poisoned};
+use super::error::{again, failed, is_busy, is_undone, poisoned};
 use super::outcome;
 use super::read::execute;
 use super::steps::{Step, takes};
 use super::tables::{Table, Tables};
 use super::writer::Job;
 use data::clock::Milliseconds;
-use data::store::judge::Effect;
-use data::store::{CommitId, Conflict, Judgement, Key, Outcome, Total, judge};
+use data::store::judge::{Touch, Weighed, weigh};
+use data::store::{CommitId, Conflict, Key, Outcome, Total};
 use data::{Error, ErrorKind, Result, Value};
 use rusqlite::Connection;
+use std::time::Duration;
 
 /// Outcomes forgotten with one group: more than it adds, so that none are left over.
 const FORGET_ROWS: usize = 256;
@@ -29,6 +31,8 @@ const FORGET_EVERY: Milliseconds = 1_000;
 /// Whoever may commit.
 pub(super) struct Committer {
     pub(super) connection: Connection,
+    /// How long a statement waits for another process.
+    busy: Duration,
     /// A COMMIT failed.
     pub(super) is_poisoned: bool,
     /// When outcomes were last forgotten.
@@ -65,13 +69,16 @@ enum Taken {
     Conflict(Conflict),
     /// It is part of the transaction.
     Written(Vec<Total>),
+    /// A statement of it failed, and some before it may not have.
+    Broken(Error),
 }
 
 impl Taken {
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> Result<Outcome> {
         match self {
-            Taken::Known(totals) | Taken::Written(totals) => Outcome::Committed { totals },
-            Taken::Conflict(conflict) => Outcome::Conflict(conflict),
+            Taken::Known(totals) | Taken::Written(totals) => Ok(Outcome::Committed { totals }),
+            Taken::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),
+            Taken::Broken(error) => Err(error),
         }
     }
 }
@@ -86,14 +93,15 @@ struct Failure {
 /// What is to be done to one row.
 enum Change<'t> {
     Put(&'t Table, Vec<Value>),
-    Delete(&'t Table, Key),
+    Delete(&'t Table, &'t Key),
 }
 
 impl Committer {
-    /// A committer with a connection of its own.
-    pub(super) fn new(connection: Connection) -> Committer {
+    /// A committer with a connection of its own, on which statements wait so long for others.
+    pub(super) fn new(connection: Connection, busy: Duration) -> Committer {
         Committer {
             connection,
+            busy,
             is_poisoned: false,
             forgot: Milliseconds::MIN,
             #[cfg(test)]
@@ -101,57 +109,82 @@ impl Committer {
         }
     }
 
-    /// Commits batches in order, all in one transaction.
-    pub(super) fn commit(&mut self, jobs: &[Job]) -> Vec<Result<Outcome>> {
+    /// Excludes other writers; false if another process has, and is not to be waited for.
+    pub(super) fn begin(&mut self, waits: bool) -> Result<bool> {
         if self.is_poisoned {
-            return jobs.iter().map(|_| Err(poisoned())).collect();
+            return Err(poisoned());
         }
-        let begin = if takes(Step::Immediate) { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        if let Err(error) = execute(&self.connection, begin) {
-            return jobs.iter().map(|_| Err(again(&error))).collect();
+        let text = if takes(Step::Immediate) { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        if waits {
+            return execute(&self.connection, text).map(|()| true);
         }
+        self.connection.busy_timeout(Duration::ZERO).map_err(failed)?;
+        let begun = self.connection.prepare_cached(text).and_then(|mut one| one.raw_execute());
+        self.connection.busy_timeout(self.busy).map_err(failed)?;
+        match begun {
+            Ok(_) => Ok(true),
+            Err(error) if is_busy(&error) => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Commits batches in order, all in the transaction that was begun; if one of them breaks off
+    /// in the middle, each in one of its own.
+    pub(super) fn commit_begun(&mut self, jobs: &[Job<'_>]) -> Vec<Result<Outcome>> {
+        if let Some(answers) = self.commit_together(jobs) {
+            return answers;
+        }
+        let alone = |job: &Job<'_>| {
+            self.begin(true)?;
+            let answers = self.commit_together(std::slice::from_ref(job));
+            answers.and_then(|mut answers| answers.pop()).unwrap_or_else(|| Err(poisoned()))
+        };
+        jobs.iter().map(alone).collect()
+    }
+
+    /// Nothing, and nothing written, if one of several batches breaks off in the middle.
+    fn commit_together(&mut self, jobs: &[Job<'_>]) -> Option<Vec<Result<Outcome>>> {
         let mut answers: Vec<Answer> = Vec::with_capacity(jobs.len());
         let mut written: Vec<CommitId> = Vec::new();
-        let mut failure = None;
         for job in jobs {
             let id = job.batch.id;
-            if failure.is_some() {
-                answers.push(Answer { id, outcome: Err(out_of_room()), is_pending: false });
-                continue;
+            let taken = self.take(*job);
+            if let Ok(Taken::Broken(_)) = taken
+                && jobs.len() > 1
+                && takes(Step::Apart)
+            {
+                let _ = self.rollback();
+                return None;
             }
-            let answer = self.take(job, jobs.len() > 1);
-            let is_known = matches!(answer, Ok(Taken::Known(_)));
-            if let Ok(Taken::Written(_)) = answer {
+            let is_known = matches!(taken, Ok(Taken::Known(_)));
+            if let Ok(Taken::Written(_)) = taken {
                 written.push(id);
             }
             // What was known before is true whatever becomes of the group.
             let is_pending = !written.is_empty() && (!is_known || written.contains(&id));
-            answers.push(Answer { id, outcome: answer.map(Taken::outcome), is_pending });
-            // SQLite itself ends a transaction that has no room, and the batches before with it.
-            if self.connection.is_autocommit() {
-                failure = Some(Failure { error: out_of_room(), is_unknown: false });
-            }
+            answers.push(Answer { id, outcome: taken.and_then(Taken::outcome), is_pending });
         }
-        let failure = failure.or_else(|| self.finish_group(jobs, !written.is_empty()).err());
+        let failure = self.finish_group(jobs, !written.is_empty()).err();
         let failure = failure.filter(|_| takes(Step::CommitFirst));
-        answers.into_iter().map(|answer| answer.settle(failure.as_ref())).collect()
+        Some(answers.into_iter().map(|answer| answer.settle(failure.as_ref())).collect())
     }
 
     /// What comes of one batch.
-    fn take(&self, job: &Job, is_one_of_many: bool) -> Result<Taken> {
+    fn take(&self, job: Job<'_>) -> Result<Taken> {
         let Job { batch, tables } = job;
         let connection = &self.connection;
         if tables.remembers
+            && takes(Step::Known)
             && let Some(totals) = outcome::of(connection, &batch.id)?
         {
             return Ok(Taken::Known(totals));
         }
         let current = |key: &Key| tables.table(key.space())?.state(connection, key);
-        let (effects, totals) = match judge(batch, current)? {
-            Judgement::Conflict(conflict) => return Ok(Taken::Conflict(conflict)),
-            Judgement::Commit { effects, totals } => (effects, totals),
+        let (touched, totals) = match weigh(batch, current)? {
+            Weighed::Conflict(conflict) => return Ok(Taken::Conflict(conflict)),
+            Weighed::Commit { touched, totals } => (touched, totals),
         };
-        let changes = changes(tables, effects)?;
+        let changes = changes(tables, touched)?;
         let apply = || {
             for change in &changes {
                 match change {
@@ -164,29 +197,14 @@ impl Committer {
                 false => Ok(()),
             }
         };
-        match is_one_of_many && takes(Step::Savepoint) {
-            true => self.apart(apply)?,
-            // Alone, the whole transaction goes back if a statement fails.
-            false => apply()?,
-        }
-        Ok(Taken::Written(totals))
-    }
-
-    /// Does all of it or nothing, and leaves the batches before as they are.
-    fn apart(&self, apply: impl FnOnce() -> Result<()>) -> Result<()> {
-        execute(&self.connection, "SAVEPOINT batch")?;
-        let applied = apply();
-        if applied.is_err() && !self.connection.is_autocommit() {
-            execute(&self.connection, "ROLLBACK TO batch")?;
-        }
-        if !self.connection.is_autocommit() {
-            execute(&self.connection, "RELEASE batch")?;
-        }
-        applied
+        Ok(match apply() {
+            Ok(()) => Taken::Written(totals),
+            Err(error) => Taken::Broken(error),
+        })
     }
 
     /// Ends the transaction of a group.
-    fn finish_group(&mut self, jobs: &[Job], is_written: bool) -> Result<(), Failure> {
+    fn finish_group(&mut self, jobs: &[Job<'_>], is_written: bool) -> Result<(), Failure> {
         if !is_written {
             return self.rollback();
         }
@@ -195,7 +213,7 @@ impl Committer {
     }
 
     /// Removes outcomes now and then. They may stay as long as they like, so a failure is none.
-    fn forget(&mut self, jobs: &[Job]) {
+    fn forget(&mut self, jobs: &[Job<'_>]) {
         let now = jobs.iter().map(|job| job.batch.now).max().unwrap_or(Milliseconds::MIN);
         let remembers = jobs.iter().any(|job| job.tables.remembers);
         if remembers && now.saturating_sub(self.forgot) >= FORGET_EVERY {
@@ -205,7 +223,7 @@ impl Committer {
     }
 
     fn rollback(&self) -> Result<(), Failure> {
-        match self.connection.is_autocommit() {
+        match self.connection.is_autocommit() || !takes(Step::Rollback) {
             true => Ok(()),
             false => execute(&self.connection, "ROLLBACK")
                 .map_err(|error| Failure { error, is_unknown: false }),
@@ -274,15 +292,15 @@ impl Committer {
 }
 
 /// What a batch changes, in the forms of its tables: whatever cannot be stored is refused here.
-fn changes(tables: &Tables, effects: Vec<Effect>) -> Result<Vec<Change<'_>>> {
-    let change = |(key, row): Effect| {
+fn changes<'t>(tables: &'t Tables, touched: Vec<Touch<'t>>) -> Result<Vec<Change<'t>>> {
+    let change = |(key, made): Touch<'t>| {
         let table = tables.table(key.space())?;
-        Ok(match row {
-            Some(row) => Change::Put(table, table.columns(&key, &row)?),
+        Ok(match made.row() {
+            Some(row) => Change::Put(table, table.columns(key, &row)?),
             None => Change::Delete(table, key),
         })
     };
-    effects.into_iter().map(change).collect()
+    touched.into_iter().map(change).collect()
 }
 
 impl Answer {
@@ -298,12 +316,6 @@ impl Answer {
             _ => Err(again(&failure.error)),
         }
     }
-}
-
-/// The same problem for another caller.
-fn again(error: &Error) -> Error {
-    let copy = Error::new(error.kind(), error.message());
-    error.context().iter().fold(copy, |copy, (name, value)| copy.with(name, value))
 }
 
 fn out_of_room() -> Error {

@@ -60,6 +60,12 @@ fn kind_of(error: &rusqlite::Error) -> ErrorKind {
     }
 }
 
+/// The same problem for another caller.
+pub(super) fn again(error: &Error) -> Error {
+    let copy = Error::new(error.kind(), error.message());
+    error.context().iter().fold(copy, |copy, (name, value)| copy.with(name, value))
+}
+
 /// Every write after one that failed.
 pub(super) fn poisoned() -> Error {
     Error::new(

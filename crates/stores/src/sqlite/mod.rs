@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! get, scan ──▶ read ─▶ a connection of the pool ─▶ tables, as the last COMMIT left them
-//! commit ─────▶ writer thread ─▶ commit: BEGIN IMMEDIATE, batches, COMMIT ─▶ answers
+//! commit ─────▶ writer: one at a time ─▶ commit: BEGIN IMMEDIATE, batches, COMMIT ─▶ answers
 //! ```
 //!
 //! What a person sees in the file is what `keyway layout` prints. Several processes may have it
@@ -12,11 +12,13 @@
 
 mod catalogue;
 mod commit;
+mod direct;
 mod error;
 mod open;
 mod outcome;
 mod read;
 mod rebuild;
+mod short;
 mod steps;
 mod sweep;
 mod tables;
@@ -39,7 +41,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tables::Tables;
-use writer::Writer;
+use writer::{Answer, Writer};
 
 /// The oldest SQLite that is trusted: older ones can damage a file that two connections write.
 pub const SQLITE_MIN: &str = "3.51.3";
@@ -71,6 +73,8 @@ struct Inner {
     pool: Pool,
     /// The tables of the keyspace, once it is known.
     tables: RwLock<Option<Arc<Tables>>>,
+    /// What people should know of the place of the file.
+    remark: Option<&'static str>,
 }
 
 impl Inner {
@@ -143,6 +147,11 @@ impl Store for SqliteStore {
         Ok(schema)
     }
 
+    fn remarks(&self) -> Vec<String> {
+        let remark = self.inner().ok().and_then(|inner| inner.remark);
+        remark.into_iter().map(str::to_string).collect()
+    }
+
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
         self.run(move |committer| committer.secret(fresh)).await.map(Some)
     }
@@ -166,10 +175,15 @@ impl Store for SqliteStore {
         check_trails(batch)?;
         let inner = self.inner()?;
         let tables = inner.tables()?;
-        let answer = inner.writer.commit(batch, tables)?;
+        let answer = inner.writer.commit(batch, &tables)?;
         drop(inner);
-        // The thread broke off in the middle of a group.
-        answer.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+        match answer {
+            Answer::Ready(outcome) => outcome,
+            // Whoever wrote broke off in the middle of a group.
+            Answer::Waiting(receiver) => {
+                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+            }
+        }
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {

@@ -13,6 +13,7 @@ use super::{Inner, Options, SQLITE_MIN};
 use crate::network;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -22,8 +23,18 @@ use std::time::Duration;
 const BUSY: Duration = Duration::from_secs(5);
 /// Connections for reading that are kept when nobody reads.
 const IDLE_MAX: usize = 8;
+/// Pages that a connection keeps in memory, in KiB, as SQLite wants it told.
+const CACHE_KIB: &str = "-16384";
+/// Pages of the log after which a commit writes them back: 16 MiB, so that a page that changes often
+/// is written and synced once for many commits.
+const LOG_PAGES: &str = "4096";
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
+/// What is said of a file that a program of this machine serves.
+#[cfg(unix)]
+const BEHIND_A_PROGRAM: &str = "the database file is served by another program (FUSE): it is safe \
+                                only if that keeps its locks and syncs, and no other machine has \
+                                the file open";
 /// [`SQLITE_MIN`] as SQLite counts.
 const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 
@@ -31,12 +42,12 @@ const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     check_version(rusqlite::version_number())?;
     let path = absolute(path)?;
-    refuse_network(&path)?;
+    let remark = judge_place(&path)?;
     let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
-    let committer = Committer::new(connection);
-    let writer = Writer::start(committer)?;
+    let committer = Committer::new(connection, busy_time());
+    let writer = Writer::start(committer, options.durability)?;
     let pool = Pool { path, durability: options.durability, idle: Mutex::new(Vec::new()) };
-    Ok(Inner { writer, pool, tables: RwLock::new(None) })
+    Ok(Inner { writer, pool, tables: RwLock::new(None), remark })
 }
 
 /// Whether a file is a database in which a keyspace was ever stored. None of our settings is made:
@@ -87,14 +98,29 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Where a file lies, as far as it is known: refused, or what to say of it.
+fn judge_place(path: &Path) -> Result<Option<&'static str>> {
+    #[cfg(unix)]
+    {
+        let folder = path.parent().unwrap_or(path);
+        let found = std::fs::File::open(folder).and_then(network::behind);
+        judge_network(found.ok().flatten(), path)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Ok(None)
+    }
+}
+
 /// Refuses a file that another machine serves: a write-ahead log has an index in memory that all
-/// its processes share, which two machines cannot.
+/// its processes share, which two machines cannot. Behind a program of this machine may be either,
+/// so that is remarked upon.
 #[cfg(unix)]
-fn refuse_network(path: &Path) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let network = std::fs::File::open(folder).and_then(network::behind);
-    match network.ok().flatten().filter(|found| *found != network::FUSE) {
-        None => Ok(()),
+fn judge_network(found: Option<&'static str>, path: &Path) -> Result<Option<&'static str>> {
+    match found {
+        None => Ok(None),
+        Some(network::FUSE) => Ok(Some(BEHIND_A_PROGRAM)),
         Some(found) => Err(Error::new(
             ErrorKind::Unsupported,
             "SQLite needs a disk of this machine; put the file there, or use a server's store",
@@ -104,9 +130,8 @@ fn refuse_network(path: &Path) -> Result<()> {
     }
 }
 
-#[cfg(not(unix))]
-fn refuse_network(_: &Path) -> Result<()> {
-    Ok(())
+fn busy_time() -> Duration {
+    if takes(Step::Wait) { BUSY } else { Duration::ZERO }
 }
 
 /// A connection, set as every connection of the store must be.
@@ -114,11 +139,12 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
-    connection.busy_timeout(BUSY).map_err(failed)?;
+    connection.busy_timeout(busy_time()).map_err(failed)?;
+    let wanted = if takes(Step::Log) { "wal" } else { "delete" };
     let mode: String = connection
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
         .map_err(|error| opening(error, path))?;
-    if mode != "wal" {
+    if mode != wanted {
         let message = "the file system cannot hold the shared memory of a write-ahead log";
         return Err(Error::new(ErrorKind::Unsupported, message).with("journal_mode", mode));
     }
@@ -135,7 +161,9 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
         ("foreign_keys", "off"),
         ("trusted_schema", "off"),
         ("cell_size_check", "on"),
+        ("cache_size", CACHE_KIB),
         ("mmap_size", "0"),
+        ("wal_autocheckpoint", LOG_PAGES),
         ("temp_store", "memory"),
     ];
     for (name, value) in settings {
@@ -146,6 +174,8 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
             Err(error) => return Err(failed(error)),
         }
     }
+    // Otherwise a statement is prepared anew whenever its LIMIT is bound, for the planner to see it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -193,6 +223,20 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_another_machine_is_refused_and_one_behind_a_program_remarked_upon() {
+        let path = Path::new("/mnt/x.db");
+        assert_eq!(judge_network(None, path).ok(), Some(None));
+        for kind in ["NFS", "SMB2", "CIFS", "9P", "Lustre"] {
+            let error = judge_network(Some(kind), path).err();
+            assert_eq!(error.as_ref().map(Error::kind), Some(ErrorKind::Unsupported), "{kind}");
+            assert_eq!(error.as_ref().and_then(|error| error.value("kind")), Some(kind));
+        }
+        let remark = judge_network(Some("FUSE"), path).ok().flatten();
+        assert!(remark.is_some_and(|remark| remark.contains("FUSE")));
+    }
 
     #[test]
     fn an_older_library_is_refused_and_named() {

@@ -5,13 +5,15 @@
 //! ```
 
 use super::error::failed;
+use super::short;
 use super::tables::prepared;
-use super::value::{timestamp_text, uuid_text};
+use super::value::timestamp_text;
 use bytes::{Buf, BufMut};
 use data::clock::Milliseconds;
 use data::store::{Batch, CommitId, OUTCOME_KEPT, Total};
 use data::{Error, ErrorKind, Result};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 
 const FIND: &str = "SELECT outcome FROM keyway_calls WHERE id = ?1";
 const KEEP: &str = "INSERT INTO keyway_calls (id, outcome, at) VALUES (?1, ?2, ?3) \
@@ -22,16 +24,27 @@ const FORGET: &str = "DELETE FROM keyway_calls WHERE id IN \
 /// What a batch came to, if it was committed and is remembered.
 pub(super) fn of(connection: &Connection, id: &CommitId) -> Result<Option<Vec<Total>>> {
     let mut statement = prepared(connection, FIND)?;
-    let found = statement.query_row([uuid_text(id.as_bytes())], |row| row.get::<_, Vec<u8>>(0));
-    let found = found.optional().map_err(failed)?;
-    found.map(|stored| decode(&stored)).transpose()
+    let id = short::uuid(id.as_bytes());
+    statement.raw_bind_parameter(1, id.output()).map_err(failed)?;
+    let mut rows = statement.raw_query();
+    let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
+    match row.get_ref(0).map_err(failed)? {
+        ValueRef::Blob(stored) => decode(stored).map(Some),
+        _ => Err(damaged()),
+    }
 }
 
 /// Adds what a batch came to.
 pub(super) fn remember(connection: &Connection, batch: &Batch, totals: &[Total]) -> Result<()> {
-    let (id, at) = (uuid_text(batch.id.as_bytes()), timestamp_text(batch.now));
+    let id = short::uuid(batch.id.as_bytes());
     let mut statement = prepared(connection, KEEP)?;
-    statement.execute(rusqlite::params![id, encode(totals), at]).map_err(failed)?;
+    statement.raw_bind_parameter(1, id.output()).map_err(failed)?;
+    statement.raw_bind_parameter(2, encode(totals)).map_err(failed)?;
+    match short::timestamp(batch.now) {
+        Some(at) => statement.raw_bind_parameter(3, at.output()).map_err(failed)?,
+        None => statement.raw_bind_parameter(3, timestamp_text(batch.now)).map_err(failed)?,
+    }
+    statement.raw_execute().map_err(failed)?;
     Ok(())
 }
 
@@ -65,5 +78,9 @@ fn decode(mut stored: &[u8]) -> Result<Vec<Total>> {
         }
         Ok::<_, bytes::TryGetError>(totals)
     };
-    read().map_err(|_| Error::new(ErrorKind::Corrupt, "an outcome in keyway_calls cannot be read"))
+    read().map_err(|_| damaged())
+}
+
+fn damaged() -> Error {
+    Error::new(ErrorKind::Corrupt, "an outcome in keyway_calls cannot be read")
 }

@@ -21,15 +21,26 @@ pub(super) fn get(
     tables: &Tables,
     keys: &[Key],
 ) -> Result<Vec<Option<Row>>> {
-    let one = |key: &Key| {
-        between();
-        tables.table(key.space())?.get(connection, key)
-    };
     match keys {
         [] => Ok(Vec::new()),
-        [key] => Ok(vec![one(key)?]),
-        keys => at_once(connection, || keys.iter().map(one).collect()),
+        [key] => Ok(vec![tables.table(key.space())?.get(connection, key)?]),
+        keys => at_once(connection, || many(connection, tables, keys)),
     }
+}
+
+/// Keys of one table that stand together have one statement.
+fn many(connection: &Connection, tables: &Tables, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+    let mut rows = Vec::with_capacity(keys.len());
+    for keys in keys.chunk_by(|one, other| one.space() == other.space()) {
+        let Some(first) = keys.first() else { continue };
+        let table = tables.table(first.space())?;
+        let mut getter = table.getter(connection)?;
+        for key in keys {
+            between();
+            rows.push(table.get_with(&mut getter, key)?);
+        }
+    }
+    Ok(rows)
 }
 
 /// Runs several statements on what one COMMIT left: no batch is seen in part.

@@ -5,16 +5,24 @@
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// Readers and the writer do not wait for each other: a write-ahead log.
+    Log,
     /// A commit syncs the log before it is seen.
     Sync,
+    /// Another process that writes is waited for.
+    Wait,
     /// A group excludes other writers before it reads.
     Immediate,
     /// A batch that fails takes back what it wrote, and nothing else.
-    Savepoint,
+    Apart,
     /// Nobody is answered before COMMIT.
     CommitFirst,
     /// What a batch came to is written with it.
     Outcome,
+    /// A batch that was committed before is answered as it was then.
+    Known,
+    /// A group that wrote nothing leaves nothing open.
+    Rollback,
     /// After a COMMIT that may have happened nothing is written.
     Poison,
     /// The statements of one read see one COMMIT.

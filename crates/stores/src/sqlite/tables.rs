@@ -4,7 +4,7 @@ use super::error::failed;
 use super::steps::{Step, takes};
 use super::value::{self, Column};
 use crate::native::range::Bounds;
-use crate::sql::statement::{ScanForm, Writer, scan_values};
+use crate::sql::statement::{ScanForm, Writer, scan_segments};
 use crate::sql::table::{Parts, TableShape};
 use data::schema::Schema;
 use data::store::{Key, Row};
@@ -12,7 +12,7 @@ use data::{Error, ErrorKind, Result, Value};
 use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
 use keyspace::layout::words::Dialect;
-use rusqlite::{Connection, Statement};
+use rusqlite::{CachedStatement, Connection, Statement};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -116,13 +116,28 @@ impl Table {
 
     /// The row under a key.
     pub(super) fn get(&self, connection: &Connection, key: &Key) -> Result<Option<Row>> {
-        let segments = self.shape.shape().decode(key)?;
-        let mut statement = prepared(connection, &self.get)?;
-        self.bind_key(&mut statement, &segments)?;
+        self.get_with(&mut self.getter(connection)?, key)
+    }
+
+    /// The statement of [`get_with`](Table::get_with).
+    pub(super) fn getter<'c>(&self, connection: &'c Connection) -> Result<CachedStatement<'c>> {
+        prepared(connection, &self.get)
+    }
+
+    /// The row under a key, by a statement that may be used for many.
+    pub(super) fn get_with(
+        &self,
+        statement: &mut CachedStatement<'_>,
+        key: &Key,
+    ) -> Result<Option<Row>> {
+        self.bind_key(statement, key)?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
+        if let Some(row) = self.direct_row(row, 0)? {
+            return Ok(Some(row));
+        }
         let content = self.values(row, &self.shape.content, 0)?;
-        self.shape.row_of(&segments, content).map(Some)
+        self.shape.row_of(&self.shape.shape().decode(key)?, content).map(Some)
     }
 
     /// The version and the end of the row under a key; its content is left out unless it is a
@@ -131,13 +146,11 @@ impl Table {
         if self.shape.is_counter() {
             return self.get(connection, key);
         }
-        let segments = self.shape.shape().decode(key)?;
         let mut statement = prepared(connection, &self.state)?;
-        self.bind_key(&mut statement, &segments)?;
+        self.bind_key(&mut statement, key)?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
-        let state = self.values(row, &self.shape.state, 0)?;
-        Ok(Some(self.shape.state_of(&state)))
+        self.direct_state(row).map(Some)
     }
 
     /// The columns of a row, to be put later.
@@ -164,9 +177,8 @@ impl Table {
 
     /// Deletes a row.
     pub(super) fn delete(&self, connection: &Connection, key: &Key) -> Result<()> {
-        let segments = self.shape.shape().decode(key)?;
         let mut statement = prepared(connection, &self.delete)?;
-        self.bind_key(&mut statement, &segments)?;
+        self.bind_key(&mut statement, key)?;
         statement.raw_execute().map_err(failed)?;
         Ok(())
     }
@@ -182,16 +194,20 @@ impl Table {
         let text = self.scan_text(ScanForm::of(&stretch, reverse));
         let mut statement = prepared(connection, &text)?;
         let mut number = self.bind_literal(&mut statement)?;
-        for (segment, value) in scan_values(stretch) {
+        for (segment, value) in scan_segments(stretch) {
             number += 1;
-            self.bind_segment(&mut statement, number, segment, &value)?;
+            self.bind_key_value(&mut statement, number, segment, value)?;
         }
         let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
         statement.raw_bind_parameter(number + 1, limit).map_err(failed)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(failed)? {
-            let (segments, row) = self.whole(row)?;
-            if !take(self.shape.key_of(&segments)?, row) {
+            let key = self.key(row)?;
+            let found = match self.direct_row(row, self.shape.segments.len())? {
+                Some(found) => found,
+                None => self.whole(row)?.1,
+            };
+            if !take(key, found) {
                 return Ok(());
             }
         }
@@ -255,12 +271,9 @@ impl Table {
         Ok(values)
     }
 
-    fn bind_key(&self, statement: &mut Statement<'_>, segments: &[Value]) -> Result<()> {
+    fn bind_key(&self, statement: &mut Statement<'_>, key: &Key) -> Result<()> {
         let first = self.bind_literal(statement)?;
-        for (segment, value) in segments.iter().enumerate() {
-            self.bind_segment(statement, first + segment + 1, segment, value)?;
-        }
-        Ok(())
+        self.bind_segments(statement, first + 1, key)
     }
 
     /// The literal of a key that has nothing else; answers how many values were bound.
@@ -272,21 +285,6 @@ impl Table {
             }
             None => Ok(0),
         }
-    }
-
-    fn bind_segment(
-        &self,
-        statement: &mut Statement<'_>,
-        number: usize,
-        segment: usize,
-        value: &Value,
-    ) -> Result<()> {
-        let column = self.shape.segments.get(segment).and_then(|p| self.shape.columns.get(*p));
-        let column = column.ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "a table has fewer columns than its key segments")
-        })?;
-        let sorted = self.shape.sorted(segment, value)?;
-        bind(statement, number, column, sorted.as_ref().unwrap_or(value))
     }
 }
 
@@ -308,20 +306,21 @@ fn sweep(shape: &TableShape<SqliteType>, ends: usize) -> Sweep {
     }
 }
 
-fn bind(
+/// Binds a value in the form of its column.
+pub(super) fn bind(
     statement: &mut Statement<'_>,
     number: usize,
     column: &Column,
     value: &Value,
 ) -> Result<()> {
-    let form = value::form(column, value)?;
-    statement.raw_bind_parameter(number, form).map_err(failed)
+    let bound = match value::short_form(column, value) {
+        Some(short) => statement.raw_bind_parameter(number, short.output()),
+        None => statement.raw_bind_parameter(number, value::long_form(column, value)?),
+    };
+    bound.map_err(failed)
 }
 
 /// A statement that is kept prepared.
-pub(super) fn prepared<'c>(
-    connection: &'c Connection,
-    text: &str,
-) -> Result<rusqlite::CachedStatement<'c>> {
+pub(super) fn prepared<'c>(connection: &'c Connection, text: &str) -> Result<CachedStatement<'c>> {
     connection.prepare_cached(text).map_err(failed)
 }

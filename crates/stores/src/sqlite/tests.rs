@@ -115,9 +115,12 @@ impl Bench {
     /// Commits a group as the thread would, all of it in one transaction.
     fn group(&self, batches: Vec<Batch>) -> Vec<Result<Outcome>> {
         let tables = self.store.inner().unwrap().tables().unwrap();
-        let job = |batch| Job { batch, tables: tables.clone() };
-        let jobs: Vec<Job> = batches.into_iter().map(job).collect();
-        self.on_writer(move |committer| committer.commit(&jobs))
+        self.on_writer(move |committer| {
+            let job = |batch| Job { batch, tables: &tables };
+            let jobs: Vec<Job<'_>> = batches.iter().map(job).collect();
+            committer.begin(true).unwrap();
+            committer.commit_begun(&jobs)
+        })
     }
 }
 
@@ -207,12 +210,16 @@ fn a_group_is_judged_in_order_and_fails_together() {
 /// A step left out, what the writer's thread must leave out too, and the check that misses it.
 type Case = (Step, fn());
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 13] = [
+    (Step::Log, a_read_holds_up_no_commit),
     (Step::Sync, the_log_is_synced_at_every_commit),
     (Step::Immediate, two_writers_wait_for_each_other),
-    (Step::Savepoint, a_batch_that_fails_leaves_nothing_and_takes_nothing_along),
+    (Step::Wait, another_writer_is_waited_for),
+    (Step::Apart, a_batch_that_fails_leaves_nothing_and_takes_nothing_along),
     (Step::CommitFirst, nobody_is_answered_before_the_commit),
     (Step::Outcome, a_batch_sent_again_is_known),
+    (Step::Known, a_batch_sent_again_is_known),
+    (Step::Rollback, a_batch_that_fails_alone_leaves_nothing_open),
     (Step::Poison, nothing_is_written_after_a_commit_that_may_have_happened),
     (Step::OneCommit, a_read_of_two_rows_sees_one_commit),
     (Step::Entries, entries_are_swept_with_their_row),
@@ -248,6 +255,39 @@ fn the_log_is_synced_at_every_commit() {
     assert_eq!(level.unwrap(), 2, "FULL");
 }
 
+fn a_read_holds_up_no_commit() {
+    let folder = Folder::new();
+    let bench = bench(&folder);
+    // A commit that must wait for readers is not waited for here.
+    bench
+        .on_writer(|committer| committer.connection.busy_timeout(std::time::Duration::ZERO))
+        .unwrap();
+    let reader = rusqlite::Connection::open(folder.path().join("inside.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM notes").unwrap();
+    totals(wait(bench.store.commit(&batch(1, NOW, vec![put(bench.note("a"), "v", None)]))));
+    assert_eq!(bench.text("a").as_deref(), Some("v"));
+}
+
+fn another_writer_is_waited_for() {
+    let folder = Folder::new();
+    let bench = bench(&folder);
+    let other = rusqlite::Connection::open(folder.path().join("inside.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (begun, is_begun) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let (bench, first) = (&bench, batch(1, NOW, vec![put(bench.note("a"), "v", None)]));
+        let commit = scope.spawn(move || {
+            begun.send(()).unwrap();
+            wait(bench.store.commit(&first))
+        });
+        is_begun.recv().unwrap();
+        // Long enough for the commit to meet the other, which it may as well meet too late.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        other.execute_batch("COMMIT").unwrap();
+        totals(commit.join().unwrap());
+    });
+}
+
 fn two_writers_wait_for_each_other() {
     let folder = Folder::new();
     let (one, other) = (bench(&folder), bench(&folder));
@@ -281,6 +321,21 @@ fn a_batch_that_fails_leaves_nothing_and_takes_nothing_along() {
     assert_eq!(answers[1].as_ref().unwrap_err().kind(), ErrorKind::Mismatch);
     let found = ["before", "half", "bad", "after"].map(|id| bench.text(id).is_some());
     assert_eq!(found, [true, false, false, true]);
+}
+
+fn a_batch_that_fails_alone_leaves_nothing_open() {
+    let folder = Folder::new();
+    let bench = bench(&folder);
+    let trigger = "CREATE TRIGGER refuse BEFORE INSERT ON notes WHEN new.id = 'bad' \
+                   BEGIN SELECT raise(ABORT, 'refused'); END";
+    bench.on_writer(|committer| committer.connection.execute_batch(trigger).unwrap());
+    let commit = |number: u64, ids: &[&str]| {
+        let writes = ids.iter().map(|id| put(bench.note(id), "v", None)).collect();
+        wait(bench.store.commit(&batch(number, NOW, writes)))
+    };
+    assert_eq!(commit(1, &["half", "bad"]).unwrap_err().kind(), ErrorKind::Mismatch);
+    totals(commit(2, &["after"]));
+    assert_eq!(["half", "after"].map(|id| bench.text(id).is_some()), [false, true]);
 }
 
 fn nobody_is_answered_before_the_commit() {

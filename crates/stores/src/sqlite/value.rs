@@ -8,6 +8,7 @@
 //! lie outside: a time before the year 0 or behind 9999 has a text that sorts around all others.
 
 use super::error::foreign;
+use super::short::{self, INSTANTS, Short};
 use crate::sql::table::{ColumnShape, Part};
 use bytes::Bytes;
 use data::clock::Milliseconds;
@@ -18,8 +19,6 @@ use keyspace::layout::sqlite::{NEVER, SqliteType};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::ops::RangeInclusive;
 
-/// The instants from the year 0 to the year 9999.
-const INSTANTS: RangeInclusive<Milliseconds> = -62_167_219_200_000..=253_402_300_799_999;
 /// The days of the same years.
 const DAYS: RangeInclusive<i32> = -719_528..=2_932_896;
 
@@ -42,8 +41,30 @@ pub(super) fn check(column: &Column, value: &Value) -> Result<()> {
     }
 }
 
+/// The form of a value in a column, where that is a short text.
+pub(super) fn short_form(column: &Column, value: &Value) -> Option<Short> {
+    match (value, &column.native) {
+        (Value::U64(number) | Value::Cell(number), SqliteType::Digits) => {
+            Some(short::digits(*number))
+        }
+        (Value::Uuid(bytes), SqliteType::Uuid) => Some(short::uuid(bytes)),
+        (Value::Ulid(bytes), SqliteType::Ulid) => Some(short::ulid(bytes)),
+        // Outside of the usual years it is longer.
+        (Value::Timestamp(at), SqliteType::Timestamp) => short::timestamp(*at),
+        _ => None,
+    }
+}
+
 /// The form of a value in a column.
 pub(super) fn form<'v>(column: &Column, value: &'v Value) -> Result<ToSqlOutput<'v>> {
+    match short_form(column, value) {
+        Some(short) => Ok(ToSqlOutput::from(short.to_text())),
+        None => long_form(column, value),
+    }
+}
+
+/// The form of a value in a column, where it is no [`short_form`].
+pub(super) fn long_form<'v>(column: &Column, value: &'v Value) -> Result<ToSqlOutput<'v>> {
     let text = |text: &'v str| Ok(ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())));
     match (value, &column.native) {
         (Value::Null, _) if column.part == Part::Expires => text(NEVER),
@@ -55,10 +76,6 @@ pub(super) fn form<'v>(column: &Column, value: &'v Value) -> Result<ToSqlOutput<
             Ok(ToSqlOutput::from(*number))
         }
         (Value::F64(number), SqliteType::Real) => Ok(ToSqlOutput::from(*number)),
-        (Value::U64(number) | Value::Cell(number), SqliteType::Digits) => {
-            Ok(ToSqlOutput::from(format!("{number:020}")))
-        }
-        (Value::Uuid(bytes), SqliteType::Uuid) => Ok(ToSqlOutput::from(uuid_text(bytes))),
         (
             Value::TimeUuid(_) | Value::Ulid(_) | Value::Timestamp(_) | Value::Date(_),
             SqliteType::TimeUuid | SqliteType::Ulid | SqliteType::Timestamp | SqliteType::Date,
@@ -103,21 +120,18 @@ pub(super) fn read(table: &str, column: &Column, stored: ValueRef<'_>) -> Result
 
 /// The value of a text; nothing if it is not the one text of a value.
 fn read_text(native: &SqliteType, column: &Column, text: &str) -> Option<Value> {
-    let scalar = |kind: KeyType| parse_scalar(kind, text).ok().map(Value::from_segment);
+    let bytes = text.as_bytes();
     match native {
         SqliteType::Text => Some(Value::Text(text.to_string())),
         SqliteType::Word(words) => {
             words.iter().any(|word| word == text).then(|| Value::Text(text.to_string()))
         }
-        SqliteType::Digits => {
-            let is_whole = text.len() == 20 && text.bytes().all(|digit| digit.is_ascii_digit());
-            is_whole.then(|| text.parse().ok().map(Value::U64))?
-        }
-        SqliteType::Uuid => uuid_of(text.as_bytes()).map(Value::Uuid),
-        SqliteType::TimeUuid => uuid_of(text.as_bytes()).and_then(time_last).map(Value::TimeUuid),
-        SqliteType::Ulid => scalar(KeyType::Ulid),
-        SqliteType::Timestamp => scalar(KeyType::Timestamp),
-        SqliteType::Date => scalar(KeyType::Date),
+        SqliteType::Digits => short::digits_of(bytes).map(Value::U64),
+        SqliteType::Uuid => short::uuid_of(bytes).map(Value::Uuid),
+        SqliteType::TimeUuid => short::uuid_of(bytes).and_then(time_last).map(Value::TimeUuid),
+        SqliteType::Ulid => short::ulid_of(bytes).map(Value::Ulid),
+        SqliteType::Timestamp => short::timestamp_of(bytes).map(Value::Timestamp),
+        SqliteType::Date => parse_scalar(KeyType::Date, text).ok().map(Value::from_segment),
         SqliteType::Path => Value::from_text(text, &column.value_type).ok(),
         SqliteType::Json => {
             let json = serde_json::from_str(text).ok()?;
@@ -133,42 +147,6 @@ fn read_text(native: &SqliteType, column: &Column, text: &str) -> Option<Value> 
 /// The instant in a text of this form.
 pub(super) fn timestamp_text(at: Milliseconds) -> String {
     sortable::text(&key::Value::Timestamp(at)).unwrap_or_default()
-}
-
-/// A UUID in lower case with hyphens.
-pub(super) fn uuid_text(bytes: &[u8; 16]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |number: u8| DIGITS.get(usize::from(number & 15)).copied().map_or('0', char::from);
-    let mut text = String::with_capacity(36);
-    for (number, byte) in bytes.iter().enumerate() {
-        if matches!(number, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push(digit(byte >> 4));
-        text.push(digit(*byte));
-    }
-    text
-}
-
-/// The UUID of such a text, and of no other.
-pub(super) fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; 16];
-    let mut rest = text;
-    for (number, byte) in bytes.iter_mut().enumerate() {
-        if matches!(number, 4 | 6 | 8 | 10) {
-            rest = rest.strip_prefix(b"-")?;
-        }
-        let (pair, after) = rest.split_first_chunk::<2>()?;
-        let [high, low] = *pair;
-        *byte = digit(high)? << 4 | digit(low)?;
-        rest = after;
-    }
-    rest.is_empty().then_some(bytes)
 }
 
 /// A time UUID from the order in which a column has it.

@@ -1,11 +1,10 @@
-//! The key that cursors are sealed with: kept beside the data, so that they outlive the process.
+//! The secret of a store that is a directory: kept beside the data, so that the cursors it seals
+//! outlive the process.
 //!
 //! Whoever has it can forge a cursor, but never one that leads out of its caller's rows: who may
 //! read what is judged by each call. It is written once, readable by its owner alone, and never
 //! shown.
 
-use data::clock::Random;
-use data::request::CursorKey;
 use data::{Error, ErrorKind, Result};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -14,11 +13,11 @@ use std::path::Path;
 /// The file's name in a store's directory.
 const FILE: &str = "cursor.key";
 
-/// The key of a directory, made if it is not there. The store's lock must be held.
-pub fn load_or_make(directory: &Path, random: &dyn Random) -> Result<CursorKey> {
+/// The secret of a directory, this one if it has none. The store's lock must be held.
+pub(crate) fn keep(directory: &Path, fresh: [u8; 32]) -> Result<[u8; 32]> {
     let path = directory.join(FILE);
     match fs::read(&path) {
-        Ok(bytes) => <[u8; 32]>::try_from(bytes).map(CursorKey::new).map_err(|bytes| {
+        Ok(bytes) => <[u8; 32]>::try_from(bytes).map_err(|bytes| {
             Error::new(
                 ErrorKind::Corrupt,
                 "the key of cursors is damaged: without the file a new one is made, and cursors \
@@ -28,10 +27,8 @@ pub fn load_or_make(directory: &Path, random: &dyn Random) -> Result<CursorKey> 
             .with("bytes", bytes.len())
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut bytes = [0; 32];
-            random.fill(&mut bytes);
-            write(directory, &path, &bytes).map_err(|error| failed(&path, error))?;
-            Ok(CursorKey::new(bytes))
+            write(directory, &path, &fresh).map_err(|error| failed(&path, error))?;
+            Ok(fresh)
         }
         Err(error) => Err(failed(&path, error)),
     }
@@ -50,7 +47,11 @@ fn write(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = options.open(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(&new, path)
+    fs::rename(&new, path)?;
+    // A cursor may be handed out as soon as it can be sealed.
+    #[cfg(unix)]
+    fs::File::open(directory)?.sync_all()?;
+    Ok(())
 }
 
 fn failed(path: &Path, error: io::Error) -> Error {
@@ -61,40 +62,33 @@ fn failed(path: &Path, error: io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use data::clock::SeededRandom;
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    fn directory(name: &str) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("keyway-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        path
-    }
+    use super::*;
+    use crate::common::Folder;
 
     #[test]
-    fn the_key_is_made_once_and_for_its_owner_alone() {
-        let directory = directory("cursor-key-made");
-        let random = SeededRandom::new(1);
-        load_or_make(&directory, &random).unwrap();
-        let first = fs::read(directory.join(FILE)).unwrap();
-        load_or_make(&directory, &random).unwrap();
-        assert_eq!(fs::read(directory.join(FILE)).unwrap(), first);
-        assert_eq!(first.len(), 32);
+    fn the_secret_is_kept_once_and_for_its_owner_alone() {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        assert_eq!(keep(folder.path(), [1; 32]).unwrap(), [1; 32]);
+        assert_eq!(keep(folder.path(), [2; 32]).unwrap(), [1; 32]);
+        assert_eq!(fs::read(folder.path().join(FILE)).unwrap(), [1; 32]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(directory.join(FILE)).unwrap().permissions().mode();
+            let mode = fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
-    fn a_damaged_key_is_not_replaced() {
-        let directory = directory("cursor-key-damaged");
-        fs::write(directory.join(FILE), b"short").unwrap();
-        let error = load_or_make(&directory, &SeededRandom::new(1)).err().unwrap();
+    fn a_damaged_secret_is_not_replaced() {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        fs::write(folder.path().join(FILE), b"short").unwrap();
+        let error = keep(folder.path(), [1; 32]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
-        assert_eq!(fs::read(directory.join(FILE)).unwrap(), b"short");
-        fs::remove_dir_all(directory).unwrap();
+        assert_eq!(fs::read(folder.path().join(FILE)).unwrap(), b"short");
     }
 }

@@ -1,0 +1,213 @@
+//! An expert on the driver: the same tables and settings, the same versions, checks and remembered
+//! calls, every statement kept prepared. One connection writes, for all who wait at once; readers
+//! have a connection a thread.
+
+use super::contender::{Contender, Sync};
+use super::notes::Note;
+use super::tables::{self, digits, note, ulid};
+use data::clock::SystemRandom;
+use data::geo;
+use data::store::{CommitId, Durability};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How long calls are remembered, in milliseconds.
+const REMEMBERED: i64 = 600_000;
+/// How often calls are forgotten, in milliseconds.
+const FORGET_EVERY: i64 = 1_000;
+
+const KNOWN: &str = "SELECT outcome FROM keyway_calls WHERE id = ?1";
+const TAKEN: &str = "SELECT _v FROM notes WHERE author = ?1 AND note_id = ?2";
+const PUT: &str = "INSERT INTO notes (author, note_id, title, words, tag, lat, lon, _v) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const TAG: &str = "INSERT INTO notes_by_tag (tag, note_id, author) VALUES (?1, ?2, ?3)";
+const PLACE: &str = "INSERT INTO notes_by_place (lat, note_id, author, _lat, lon) \
+                     VALUES (?1, ?2, ?3, ?4, ?5)";
+const CALL: &str = "INSERT INTO keyway_calls (id, outcome, at) VALUES (?1, ?2, ?3)";
+const FORGET: &str = "DELETE FROM keyway_calls WHERE id IN \
+                      (SELECT id FROM keyway_calls WHERE at < ?1 ORDER BY at LIMIT 256)";
+const GET: &str = "SELECT author, note_id, title, words, tag, lat, lon FROM notes \
+                   WHERE author = ?1 AND note_id = ?2";
+const PAGE: &str = "SELECT author, note_id, title, words, tag, lat, lon FROM notes \
+                    WHERE author = ?1 ORDER BY note_id DESC LIMIT ?2";
+const TAGGED: &str = "SELECT n.author, n.note_id, n.title, n.words, n.tag, n.lat, n.lon \
+                      FROM notes_by_tag e JOIN notes n USING (author, note_id) \
+                      WHERE e.tag = ?1 ORDER BY e.note_id DESC, e.author LIMIT ?2";
+
+struct Commit {
+    id: String,
+    now: i64,
+    notes: Vec<Note>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Commit>,
+    /// Commits that were ever queued, and those that are done.
+    queued: u64,
+    done: u64,
+    is_led: bool,
+}
+
+struct Writer {
+    connection: Connection,
+    forgot: i64,
+}
+
+pub struct Expert {
+    path: PathBuf,
+    durability: Durability,
+    queue: Mutex<Queue>,
+    done: Condvar,
+    writer: Mutex<Writer>,
+    random: SystemRandom,
+}
+
+thread_local! {
+    static READER: RefCell<Option<(PathBuf, Durability, Connection)>> =
+        const { RefCell::new(None) };
+}
+
+pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
+    let durability = if sync == Sync::Power { Durability::Power } else { Durability::Process };
+    let connection = tables::connect(path, durability);
+    tables::make(&connection);
+    Arc::new(Expert {
+        path: path.to_path_buf(),
+        durability,
+        queue: Mutex::default(),
+        done: Condvar::new(),
+        writer: Mutex::new(Writer { connection, forgot: 0 }),
+        random: SystemRandom::start().unwrap(),
+    })
+}
+
+impl Expert {
+    fn write(&self, notes: Vec<Note>) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
+        let id = uuid::Uuid::from_bytes(*CommitId::new(now, &self.random).as_bytes()).to_string();
+        let mut queue = self.queue.lock().unwrap();
+        queue.waiting.push(Commit { id, now, notes });
+        queue.queued += 1;
+        let mine = queue.queued;
+        while queue.done < mine {
+            if queue.is_led {
+                queue = self.done.wait(queue).unwrap();
+                continue;
+            }
+            queue.is_led = true;
+            let group = std::mem::take(&mut queue.waiting);
+            let upto = queue.queued;
+            drop(queue);
+            self.writer.lock().unwrap().commit(&group);
+            queue = self.queue.lock().unwrap();
+            (queue.done, queue.is_led) = (upto, false);
+            self.done.notify_all();
+        }
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        READER.with(|reader| {
+            let mut reader = reader.borrow_mut();
+            let known = reader.as_ref();
+            if known.is_none_or(|(path, level, _)| (path, *level) != (&self.path, self.durability))
+            {
+                let connection = tables::connect(&self.path, self.durability);
+                *reader = Some((self.path.clone(), self.durability, connection));
+            }
+            work(&reader.as_ref().unwrap().2)
+        })
+    }
+}
+
+impl Writer {
+    fn commit(&mut self, group: &[Commit]) {
+        let connection = &self.connection;
+        connection.prepare_cached("BEGIN IMMEDIATE").unwrap().execute([]).unwrap();
+        let now = group.iter().map(|commit| commit.now).max().unwrap_or(0);
+        group.iter().for_each(|commit| add(connection, commit));
+        if now - self.forgot >= FORGET_EVERY {
+            self.forgot = now;
+            let before = timestamp(now - REMEMBERED);
+            connection.prepare_cached(FORGET).unwrap().execute([before]).unwrap();
+        }
+        connection.prepare_cached("COMMIT").unwrap().execute([]).unwrap();
+    }
+}
+
+/// An instant as text that sorts as it does.
+fn timestamp(milliseconds: i64) -> String {
+    let (days, rest) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
+    // From the number of a day to its date (Howard Hinnant).
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hours, minutes) = (rest / 3_600_000, rest / 60_000 % 60);
+    let (seconds, thousandths) = (rest / 1_000 % 60, rest % 1_000);
+    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{thousandths:03}Z")
+}
+
+/// Adds notes with their entries, and remembers the call.
+fn add(connection: &Connection, commit: &Commit) {
+    let prepared = |text| connection.prepare_cached(text).unwrap();
+    let known = prepared(KNOWN).query_row([&commit.id], |row| row.get::<_, Vec<u8>>(0));
+    assert!(known.optional().unwrap().is_none(), "the call was made before");
+    for note in &commit.notes {
+        let (author, id) = (digits(note.author), ulid(note.note_id));
+        let taken = prepared(TAKEN).query_row([&author, &id], |_| Ok(())).optional();
+        assert!(taken.unwrap().is_none(), "the key is taken");
+        let Note { title, words, tag, lat, lon, .. } = note;
+        let row = params![author, id, title, words, tag, lat, lon, commit.id];
+        prepared(PUT).execute(row).unwrap();
+        prepared(TAG).execute([tag, &id, &author]).unwrap();
+        let cell = digits(geo::cell(*lat, *lon, 10).unwrap());
+        prepared(PLACE).execute(params![cell, id, author, lat, lon]).unwrap();
+    }
+    let outcome: [u8; 0] = [];
+    prepared(CALL).execute(params![commit.id, outcome, timestamp(commit.now)]).unwrap();
+}
+
+impl Contender for Expert {
+    fn load(&self, notes: Vec<Note>) {
+        self.write(notes);
+    }
+
+    fn insert(&self, note: Note) {
+        self.write(vec![note]);
+    }
+
+    fn get(&self, author: u64, note_id: u128) -> Option<Note> {
+        self.read(|connection| {
+            let mut query = connection.prepare_cached(GET).unwrap();
+            query.query_row([digits(author), ulid(note_id)], note).optional().unwrap()
+        })
+    }
+
+    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+        self.read(|connection| {
+            let mut query = connection.prepare_cached(PAGE).unwrap();
+            let found = query.query_map(params![digits(author), rows as i64], note).unwrap();
+            found.map(Result::unwrap).collect()
+        })
+    }
+
+    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+        self.read(|connection| {
+            let mut query = connection.prepare_cached(TAGGED).unwrap();
+            let found = query.query_map(params![tag, rows as i64], note).unwrap();
+            found.map(Result::unwrap).collect()
+        })
+    }
+
+    fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {
+        None
+    }
+}
