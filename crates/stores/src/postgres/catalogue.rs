@@ -92,7 +92,7 @@ pub(super) async fn holds(pool: &Arc<Pool>, keyspace: &Keyspace) -> Result<bool>
         let dialect = Dialect::Postgres;
         let table = format!("{}.{}", dialect.name(schema), dialect.name(helper));
         let kept = format!("SELECT 1 FROM {table} WHERE name <> $1 LIMIT 1");
-        !lease.client()?.query(&kept, &[&SHARED_KEY]).await.map_err(failed)?.is_empty()
+        !lease.client()?.query(&kept, &[&SECRET]).await.map_err(failed)?.is_empty()
     };
     lease.give_back();
     Ok(holds)
