@@ -1,5 +1,5 @@
-//! Keyway on a tree of files beside plain files by hand, doing the same work, and beside the code
-//! people write first; prints ratios.
+//! Keyway on a tree of files beside plain files by an expert, and beside naive code; writes a
+//! report.
 //!
 //! ```text
 //! cargo run --release -p bench --bin files -- [--notes 20000] [--rounds 5] [--seconds 0.5]
@@ -8,60 +8,117 @@
 
 #![allow(
     missing_docs,
-    dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic
 )]
 
-#[path = "../run_time/agree.rs"]
-mod agree;
-#[path = "files/by_hand.rs"]
-mod by_hand;
-#[path = "../run_time/contender.rs"]
-mod contender;
-#[path = "../run_time/lines.rs"]
-mod lines;
-#[path = "../run_time/measure.rs"]
-mod measure;
+#[path = "files/expert.rs"]
+mod expert;
+#[path = "files/journal.rs"]
+mod journal;
 #[path = "files/naive.rs"]
 mod naive;
 #[path = "../run_time/notes.rs"]
+#[allow(dead_code)]
 mod notes;
-#[path = "files/report.rs"]
-mod report;
-#[path = "../run_time/settings.rs"]
-mod settings;
-#[path = "../run_time/typed.rs"]
+mod race;
 mod typed;
+mod ulid;
 
-use contender::{Contender, Entrant, Sync};
-use settings::Settings;
+use race::report::{self, Columns, Part};
+use race::{Contender, Entrant, Kind, LINES, Settings};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-/// Us first, then by hand, then what people write first.
-const ENTRANTS: [Entrant; 3] = [
-    Entrant { name: "Keyway", open: open_keyway, is_peer: false },
-    Entrant { name: "by hand", open: by_hand::open, is_peer: false },
-    Entrant { name: "naive", open: naive::open, is_peer: false },
-];
-
-fn open_keyway(path: &Path, sync: Sync) -> Arc<dyn Contender> {
-    let durability = if sync == Sync::Power { "power" } else { "process" };
-    let url = format!("files:{}?durability={durability}&cache_mib=256", path.display());
-    Arc::new(typed::Typed::open_url(&url))
+/// How a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Once the operating system has it.
+    Process,
+    /// Once the disk has it.
+    Power,
 }
+
+const NAMES: [&str; 4] = ["Keyway", "Keyway, no cache", "expert", "naive"];
 
 fn main() {
-    let default = ["--notes", "20000", "--report"].map(str::to_string);
-    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/files.md");
-    let default = default.into_iter().chain([reports.display().to_string()]);
-    let settings = Settings::from_arguments(default.chain(std::env::args().skip(1)));
-    let folder = settings.fresh_folder();
-    agree::check(&folder, &ENTRANTS[..2]);
-    let lines = lines::run(&settings, &folder, &ENTRANTS);
-    report::write(&settings, &ENTRANTS, &lines);
+    let settings = Settings::from_arguments("files", 20_000);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let folder = std::env::temp_dir().join(format!("files_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let fresh = AtomicU64::new(settings.notes);
+    let mut parts: Vec<Part> = Vec::new();
+    for (title, sync) in [
+        ("The disk is not waited for", Sync::Process),
+        ("The disk is waited for before each answer to a commit", Sync::Power),
+    ] {
+        let lines = runtime.block_on(async {
+            let mut entrants = Vec::new();
+            for (number, name) in NAMES.into_iter().enumerate() {
+                let place = folder.join(format!("{number}"));
+                let store = open(number, &place, sync).await;
+                entrants.push(Entrant { name, store });
+            }
+            if sync == Sync::Process {
+                for notes in settings.users() {
+                    for entrant in &entrants {
+                        entrant.store.load(notes.clone()).await;
+                    }
+                }
+                race::agree(&entrants, settings.notes).await;
+            }
+            // Reads wait for no disk in either way.
+            let is_asked = |line: &race::Line| {
+                sync == Sync::Process || matches!(line.kind, Kind::Commit | Kind::Mixed)
+            };
+            let lines = LINES.into_iter().filter(is_asked);
+            let lines = race::run(&settings, &entrants, lines, &fresh).await;
+            for entrant in entrants {
+                entrant.store.close().await;
+            }
+            lines
+        });
+        parts.push((title, lines));
+    }
+    let columns = Columns { names: NAMES.to_vec(), expert: 2, naive: 3 };
+    report::write(&settings, &columns, &parts, (HEAD, WHY));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+async fn open(number: usize, place: &Path, sync: Sync) -> Arc<dyn Contender> {
+    let durability = if sync == Sync::Power { "power" } else { "process" };
+    let url = |cache: &str| format!("files:{}?durability={durability}{cache}", place.display());
+    match number {
+        0 => Arc::new(typed::open(&url("")).await),
+        1 => Arc::new(typed::open(&url("&cache_mib=0")).await),
+        2 => Arc::new(expert::Expert::open(place, sync)),
+        _ => Arc::new(naive::Naive::open(place, sync)),
+    }
+}
+
+const HEAD: &str = "\
+# A tree of files, beside files by hand
+
+`cargo run --release -p bench --bin files` makes this report. All contenders answer the same before
+they are measured.
+
+- **Keyway**: typed calls of `notes.toml` on `files:`, with its cache of 64 MiB, which holds every
+  row of this tree. A row comes from the cache if the disk says of its file what it said before: one
+  question to the disk. An insert checks that the key is free and that no file lies there, keeps a
+  version and a hash, and remembers its outcome.
+- **Keyway, no cache**: the same, but every row is read from its file, hashed and parsed.
+- **expert**: the same for these notes alone. A file a note, written beside and renamed; a journal
+  with a checksum, synced once for all who wait; checkpoints that sync the tree and keep versions
+  and hashes. Order and indexes are in memory; a note is read from its file, compared with what the
+  disk said of it and with its hash, so that what somebody edits is respected. The same checks,
+  versions and remembered calls.
+- **naive**: what an application's first version looks like. A file a note, a line added to a file
+  a tag and to one a place; a page lists the directory and reads every note, a look-up reads the file
+  of its tag and then every note. No journal, no versions, no checks: a crash leaves half of an
+  insert or half of a file. Where the disk is waited for, it syncs each of its files on its own.
+";
+
+const WHY: &str = "";

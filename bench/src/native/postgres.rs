@@ -1,14 +1,10 @@
-//! Keyway on PostgreSQL beside expert code on the driver, and beside naive code; prints ratios.
+//! Keyway on PostgreSQL beside expert code on the driver, and beside naive code; writes a report.
 //!
 //! ```text
 //! server of its own ─▶ one database a contender, the same notes ─▶ turns, one after the other
-//! cargo run --release -p bench --bin postgres -- [notes] [rounds] [seconds a turn]
+//! cargo run --release -p bench --bin postgres -- [--notes 50000] [--rounds 5] [--seconds 0.5]
+//!                                                [--only WORD] [--report FILE]
 //! ```
-//!
-//! The expert writes the same tables with the same versions, locks, checks and outcomes: prepared
-//! statements, requests sent together, a connection a caller. The naive one does what the
-//! applications' first documents did: statements as text, one after the other, and a read for each
-//! row. Contenders take turns within a line and the median counts. All answer the same first.
 
 #![allow(
     missing_docs,
@@ -25,201 +21,82 @@ mod naive;
 #[path = "../run_time/notes.rs"]
 #[allow(dead_code)]
 mod notes;
-#[path = "postgres/typed.rs"]
+mod race;
 mod typed;
+mod ulid;
 
-use notes::{Note, Numbers, any_key, note};
+use race::report::{self, Columns, Part};
+use race::{Contender, Entrant, LINES, Settings};
 use servers::postgres::Postgres;
-use std::fmt::Write as _;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-pub type Work<'w, T> = Pin<Box<dyn Future<Output = T> + Send + 'w>>;
-
-/// What every contender must be able to do.
-pub trait Contender: Send + Sync {
-    fn insert(&self, note: Note) -> Work<'_, ()>;
-    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>>;
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>>;
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>>;
-}
-
-/// What the callers of a line do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    Commit,
-    Get,
-    Page,
-    Tagged,
-    Mixed,
-}
-
-const LINES: [(&str, Line, usize); 9] = [
-    ("commit with two indexes, 1 caller", Line::Commit, 1),
-    ("commit with two indexes, 16 callers", Line::Commit, 16),
-    ("get, 1 caller", Line::Get, 1),
-    ("get, 16 callers", Line::Get, 16),
-    ("page of 50, 1 caller", Line::Page, 1),
-    ("page of 50, 16 callers", Line::Page, 16),
-    ("index look-up and 20 records, 1 caller", Line::Tagged, 1),
-    ("index look-up and 20 records, 16 callers", Line::Tagged, 16),
-    ("nine gets and a commit, 16 callers", Line::Mixed, 16),
-];
+use std::sync::atomic::AtomicU64;
 
 const NAMES: [&str; 4] = ["Keyway", "expert", "expert, two reads", "naive"];
 
 fn main() {
-    let number = |at: usize, or: f64| {
-        std::env::args().nth(at).map_or(or, |text| text.parse().expect("a number"))
-    };
-    let (notes, rounds, seconds) = (number(1, 100_000.0) as u64, number(2, 5.0), number(3, 0.5));
+    let settings = Settings::from_arguments("postgres", 50_000);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let mut report = String::new();
-    // On a disk that syncs, and where only the work itself is left.
-    for (title, settings) in
-        [("the disk waited for", ["fsync=on"]), ("the disk not waited for", ["fsync=off"])]
-    {
-        let server = Postgres::with(&settings);
-        let lines = runtime.block_on(run(&server, notes, rounds as usize, seconds));
-        write!(report, "## {title}\n\n{lines}\n").unwrap();
+    let mut parts: Vec<Part> = Vec::new();
+    for (title, fsync) in [
+        ("The disk is waited for", "fsync=on"),
+        ("The disk is not waited for, so that only the work itself is left", "fsync=off"),
+    ] {
+        let server = Postgres::with(&[fsync]);
+        let durability = if fsync == "fsync=on" { "power" } else { "process" };
+        let lines = runtime.block_on(async {
+            let entrants = entrants(&settings, &server, durability).await;
+            race::agree(&entrants, settings.notes).await;
+            let fresh = AtomicU64::new(settings.notes);
+            race::run(&settings, &entrants, LINES.into_iter(), &fresh).await
+        });
+        parts.push((title, lines));
     }
-    println!("{report}");
+    let columns = Columns { names: NAMES.to_vec(), expert: 1, naive: 3 };
+    report::write(&settings, &columns, &parts, (HEAD, WHY));
 }
 
-async fn run(server: &Postgres, notes: u64, rounds: usize, seconds: f64) -> String {
-    let durability =
-        if server.psql("postgres", "SHOW fsync") == "on\n" { "power" } else { "process" };
-    let mut contenders: Vec<Arc<dyn Contender>> = Vec::new();
-    // Keyway makes the tables and loads the notes; the others have a copy of its database.
+/// Keyway makes the tables and loads the notes; the others have a copy of its database.
+async fn entrants(settings: &Settings, server: &Postgres, durability: &str) -> Vec<Entrant> {
     let loaded = server.database();
     let keyway = typed::open(&format!("{}?durability={durability}", server.url(&loaded))).await;
-    for first in (0..notes).step_by(notes::NOTES_PER_USER as usize) {
-        let last = (first + notes::NOTES_PER_USER).min(notes);
-        keyway.load((first..last).map(|n| note(n, notes)).collect()).await;
+    for notes in settings.users() {
+        keyway.load(notes).await;
     }
     keyway.close().await;
     server.psql(&loaded, "VACUUM ANALYZE");
-    for number in 0..NAMES.len() {
+    let mut entrants: Vec<Entrant> = Vec::new();
+    for (number, name) in NAMES.into_iter().enumerate() {
         let copy = format!("copy_{number}");
         server.psql("postgres", &format!("CREATE DATABASE {copy} TEMPLATE {loaded}"));
         let url = server.url(&copy);
-        contenders.push(match number {
+        let store: Arc<dyn Contender> = match number {
             0 => Arc::new(typed::open(&format!("{url}?durability={durability}")).await),
             1 => Arc::new(expert::Expert::open(&url, true).await),
             2 => Arc::new(expert::Expert::open(&url, false).await),
             _ => Arc::new(naive::Naive::open(&url).await),
-        });
+        };
+        entrants.push(Entrant { name, store });
     }
-    agree(&contenders, notes).await;
-    let mut table = format!("| | {} |\n|---|{}\n", NAMES.join(" | "), "---|".repeat(NAMES.len()));
-    let fresh = AtomicU64::new(notes);
-    for (name, line, callers) in LINES {
-        let mut rates = vec![Vec::new(); contenders.len()];
-        for round in 0..rounds {
-            for turn in 0..contenders.len() {
-                let who = (turn + round) % contenders.len();
-                let length = Duration::from_secs_f64(seconds);
-                let turn = Turn { line, callers, length, notes, seed: round as u64 };
-                rates[who].push(turn.take(&contenders[who], &fresh).await);
-            }
-        }
-        let medians: Vec<f64> = rates.into_iter().map(median).collect();
-        let shown = medians.iter().map(|rate| format!("{rate:.0} ({:.2})", medians[0] / rate));
-        let shown: Vec<String> = shown.collect();
-        writeln!(table, "| {name} | {} |", shown.join(" | ")).unwrap();
-        println!("{name}: {}", shown.join(" | "));
-    }
-    table
+    entrants
 }
 
-fn median(mut rates: Vec<f64>) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
-}
+const HEAD: &str = "\
+# PostgreSQL, beside the driver by hand
 
-/// All answer the same to the same questions, also after a commit of each.
-async fn agree(contenders: &[Arc<dyn Contender>], notes: u64) {
-    let mut numbers = Numbers(7);
-    let extra = note(notes + 1_000_000_000, notes);
-    for contender in contenders {
-        contender.insert(extra.clone()).await;
-    }
-    for _ in 0..20 {
-        let (author, note_id) = any_key(&mut numbers, notes);
-        let tag = note(numbers.below(notes), notes).tag;
-        let first = (
-            contenders[0].get(author, note_id).await,
-            contenders[0].page(author, 50).await,
-            contenders[0].tagged(&tag, 20).await,
-        );
-        assert!(first.0.is_some() && first.1.len() == 50 && !first.2.is_empty());
-        for contender in contenders {
-            assert_eq!(contender.get(author, note_id).await, first.0);
-            assert_eq!(contender.page(author, 50).await, first.1);
-            assert_eq!(contender.tagged(&tag, 20).await, first.2);
-            assert_eq!(contender.get(extra.author, extra.note_id).await.as_ref(), Some(&extra));
-        }
-    }
-}
+`cargo run --release -p bench --bin postgres` makes this report. It starts a server of its own and
+gives every contender a copy of the same database. All answer the same before they are measured.
 
-struct Turn {
-    line: Line,
-    callers: usize,
-    length: Duration,
-    notes: u64,
-    seed: u64,
-}
+- **Keyway**: typed calls of `notes.toml` on `postgres:`. An insert checks that the key is free,
+  keeps a version, and remembers its outcome.
+- **expert**: tokio-postgres on the same tables, every statement prepared, requests sent together, a
+  connection a caller, deadlines on both sides. An insert takes the same advisory locks, checks the
+  same row, writes the same version, entries and outcome in the same two round trips. A look-up by
+  tag is one statement with a join.
+- **expert, two reads**: the same, but a look-up by tag reads the entries and then their records, as
+  Keyway does.
+- **naive**: what an application's first version looks like. Statements as text, each awaited on its
+  own; a read for each row of a page. It takes no locks and remembers no call: two inserts of one
+  key may both see it free, and a call whose answer is lost may not be repeated.
+";
 
-impl Turn {
-    /// Operations a second.
-    async fn take(&self, contender: &Arc<dyn Contender>, fresh: &AtomicU64) -> f64 {
-        let over = Arc::new(AtomicBool::new(false));
-        let mut callers = Vec::new();
-        for caller in 0..self.callers as u64 {
-            let (contender, over) = (contender.clone(), over.clone());
-            let (line, notes) = (self.line, self.notes);
-            let first = fresh.fetch_add(100_000, Ordering::Relaxed);
-            let numbers = Numbers(self.seed ^ (caller << 32));
-            callers.push(tokio::spawn(async move {
-                call(contender.as_ref(), line, notes, numbers, first, &over).await
-            }));
-        }
-        tokio::time::sleep(self.length).await;
-        over.store(true, Ordering::Relaxed);
-        let mut sum = 0.0;
-        for caller in callers {
-            sum += caller.await.unwrap();
-        }
-        sum
-    }
-}
-
-async fn call(
-    contender: &dyn Contender,
-    line: Line,
-    notes: u64,
-    mut numbers: Numbers,
-    first: u64,
-    over: &AtomicBool,
-) -> f64 {
-    let start = Instant::now();
-    let mut done = 0;
-    while !over.load(Ordering::Relaxed) {
-        let (author, note_id) = any_key(&mut numbers, notes);
-        match line {
-            Line::Commit => contender.insert(note(first + done, notes)).await,
-            Line::Mixed if done % 10 == 9 => contender.insert(note(first + done, notes)).await,
-            Line::Get | Line::Mixed => assert!(contender.get(author, note_id).await.is_some()),
-            Line::Page => assert_eq!(contender.page(author, 50).await.len(), 50),
-            Line::Tagged => {
-                let tag = note(numbers.below(notes), notes).tag;
-                assert!(!contender.tagged(&tag, 20).await.is_empty());
-            }
-        }
-        done += 1;
-    }
-    done as f64 / start.elapsed().as_secs_f64()
-}
+const WHY: &str = "";

@@ -1,14 +1,10 @@
-//! Keyway on Redis beside expert code on the driver, and beside naive code; prints ratios.
+//! Keyway on Redis beside expert code on the driver, and beside naive code; writes a report.
 //!
 //! ```text
 //! server of its own ─▶ one database a contender, the same notes ─▶ turns, one after the other
-//! cargo run --release -p bench --bin redis -- [notes] [rounds] [seconds a turn]
+//! cargo run --release -p bench --bin redis -- [--notes 20000] [--rounds 5] [--seconds 0.5]
+//!                                             [--only WORD] [--report FILE]
 //! ```
-//!
-//! The expert keeps the same Hashes and sorted sets with the same versions, checks, type guard and
-//! outcomes: one script for an insert, pipelines for reads, one connection for all callers. The
-//! naive one does what the applications' first documents did: commands one after the other, and a
-//! read for each row. Contenders take turns within a line and the median counts.
 
 #![allow(
     missing_docs,
@@ -25,213 +21,72 @@ mod naive;
 #[path = "../run_time/notes.rs"]
 #[allow(dead_code)]
 mod notes;
+mod race;
 #[allow(dead_code, reason = "the server of this comparison ends before its callers do")]
-#[path = "postgres/typed.rs"]
 mod typed;
+mod ulid;
 
-use notes::{Note, Numbers, any_key, note};
+use race::report::{self, Columns};
+use race::{Entrant, LINES, Settings};
 use servers::redis::RedisServer;
-use std::fmt::Write as _;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-pub type Work<'w, T> = Pin<Box<dyn Future<Output = T> + Send + 'w>>;
-
-/// What every contender must be able to do.
-pub trait Contender: Send + Sync {
-    fn insert(&self, note: Note) -> Work<'_, ()>;
-    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>>;
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>>;
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>>;
-}
-
-/// What the callers of a line do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    Commit,
-    Get,
-    Page,
-    Tagged,
-    Mixed,
-}
-
-const LINES: [(&str, Line, usize); 9] = [
-    ("commit with two indexes, 1 caller", Line::Commit, 1),
-    ("commit with two indexes, 16 callers", Line::Commit, 16),
-    ("get, 1 caller", Line::Get, 1),
-    ("get, 16 callers", Line::Get, 16),
-    ("page of 50, 1 caller", Line::Page, 1),
-    ("page of 50, 16 callers", Line::Page, 16),
-    ("index look-up and 20 records, 1 caller", Line::Tagged, 1),
-    ("index look-up and 20 records, 16 callers", Line::Tagged, 16),
-    ("nine gets and a commit, 16 callers", Line::Mixed, 16),
-];
-
-const NAMES: [&str; 3] = ["Keyway", "expert", "naive"];
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 fn main() {
-    let number = |at: usize, or: f64| {
-        std::env::args().nth(at).map_or(or, |text| text.parse().expect("a number"))
-    };
-    let (notes, rounds, seconds) = (number(1, 20_000.0) as u64, number(2, 5.0), number(3, 0.5));
+    let settings = Settings::from_arguments("redis", 20_000);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let server = RedisServer::start(&[]);
-    let contenders = runtime.block_on(load(&server, notes));
-    let turns = Turns { notes, rounds: rounds as usize, seconds };
-    let mut report = String::new();
-    // Where only the work itself is left, and on a disk that is waited for before each answer.
-    let lines = runtime.block_on(turns.run(&contenders, &AtomicU64::new(notes)));
-    write!(report, "## nothing kept on disk\n\n{lines}\n").unwrap();
+    let entrants = runtime.block_on(load(&server, &settings));
+    let fresh = AtomicU64::new(settings.notes);
+    let run = || runtime.block_on(race::run(&settings, &entrants, LINES.into_iter(), &fresh));
+    let in_memory = run();
     server.cli(&["CONFIG", "SET", "appendfsync", "always"]);
     server.cli(&["CONFIG", "SET", "appendonly", "yes"]);
     while server.cli(&["INFO", "persistence"]).contains("aof_rewrite_in_progress:1") {
         std::thread::sleep(Duration::from_millis(100));
     }
-    let lines = runtime.block_on(turns.run(&contenders, &AtomicU64::new(notes + 2_000_000_000)));
-    write!(report, "## appendfsync always\n\n{lines}\n").unwrap();
-    println!("{report}");
+    let parts = [
+        ("Nothing is kept on disk, so that only the work itself is left", in_memory),
+        ("The disk is waited for (`appendfsync always`)", run()),
+    ];
+    let names = entrants.iter().map(|entrant| entrant.name).collect();
+    let columns = Columns { names, expert: 1, naive: 2 };
+    report::write(&settings, &columns, &parts, (HEAD, WHY));
 }
 
 /// Every contender with the same notes.
-async fn load(server: &RedisServer, notes: u64) -> Vec<Arc<dyn Contender>> {
+async fn load(server: &RedisServer, settings: &Settings) -> Vec<Entrant> {
     let url = |database: usize| format!("redis://{}/{database}", server.address());
-    let keyway = typed::open(&url(0)).await;
-    let expert = expert::Expert::open(&url(1)).await;
-    let naive = naive::Naive::open(&url(2)).await;
-    for first in (0..notes).step_by(notes::NOTES_PER_USER as usize) {
-        let last = (first + notes::NOTES_PER_USER).min(notes);
-        keyway.load((first..last).map(|n| note(n, notes)).collect()).await;
-        for number in first..last {
-            naive.add(note(number, notes)).await;
-            expert.add(note(number, notes)).await;
+    let entrants = [
+        Entrant { name: "Keyway", store: Arc::new(typed::open(&url(0)).await) },
+        Entrant { name: "expert", store: Arc::new(expert::Expert::open(&url(1)).await) },
+        Entrant { name: "naive", store: Arc::new(naive::Naive::open(&url(2)).await) },
+    ];
+    for notes in settings.users() {
+        for entrant in &entrants {
+            entrant.store.load(notes.clone()).await;
         }
     }
-    let contenders: Vec<Arc<dyn Contender>> =
-        vec![Arc::new(keyway), Arc::new(expert), Arc::new(naive)];
-    agree(&contenders, notes).await;
-    contenders
+    race::agree(&entrants, settings.notes).await;
+    entrants.into()
 }
 
-/// How much is measured.
-struct Turns {
-    notes: u64,
-    rounds: usize,
-    seconds: f64,
-}
+const HEAD: &str = "\
+# Redis, beside the driver by hand
 
-impl Turns {
-    async fn run(&self, contenders: &[Arc<dyn Contender>], fresh: &AtomicU64) -> String {
-        let Turns { notes, rounds, seconds } = *self;
-        let mut table =
-            format!("| | {} |\n|---|{}\n", NAMES.join(" | "), "---|".repeat(NAMES.len()));
-        for (name, line, callers) in LINES {
-            let mut rates = vec![Vec::new(); contenders.len()];
-            for round in 0..rounds {
-                for turn in 0..contenders.len() {
-                    let who = (turn + round) % contenders.len();
-                    let length = Duration::from_secs_f64(seconds);
-                    let turn = Turn { line, callers, length, notes, seed: round as u64 };
-                    rates[who].push(turn.take(&contenders[who], fresh).await);
-                }
-            }
-            let medians: Vec<f64> = rates.into_iter().map(median).collect();
-            let shown = medians.iter().map(|rate| format!("{rate:.0} ({:.2})", medians[0] / rate));
-            let shown: Vec<String> = shown.collect();
-            writeln!(table, "| {name} | {} |", shown.join(" | ")).unwrap();
-            println!("{name}: {}", shown.join(" | "));
-        }
-        table
-    }
-}
+`cargo run --release -p bench --bin redis` makes this report. It starts a server of its own; every
+contender has a database on it. All answer the same before they are measured.
 
-fn median(mut rates: Vec<f64>) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
-}
+- **Keyway**: typed calls of `notes.toml` on `redis:`. An insert checks that the key is free and that
+  no key is of another program's type, keeps a version, and remembers its outcome, in one script.
+- **expert**: the redis crate with the same Hashes and sorted sets, one connection for all callers,
+  deadlines. An insert is one script, written for these notes alone, with the same guard, check,
+  version and remembered outcome. Many records are one pipeline, and one transaction, so that they
+  are of one instant; a page asks for its order once more in it, as Keyway does.
+- **naive**: what an application's first version looks like. Commands one after the other, a read for
+  each row. It checks no types, keeps no versions and remembers no call, and a crash leaves half of
+  an insert behind.
+";
 
-/// All answer the same to the same questions, also after a commit of each.
-async fn agree(contenders: &[Arc<dyn Contender>], notes: u64) {
-    let mut numbers = Numbers(7);
-    let extra = note(notes + 1_000_000_000, notes);
-    for contender in contenders {
-        contender.insert(extra.clone()).await;
-    }
-    for _ in 0..20 {
-        let (author, note_id) = any_key(&mut numbers, notes);
-        let tag = note(numbers.below(notes), notes).tag;
-        let first = (
-            contenders[0].get(author, note_id).await,
-            contenders[0].page(author, 50).await,
-            contenders[0].tagged(&tag, 20).await,
-        );
-        assert!(first.0.is_some() && first.1.len() == 50 && !first.2.is_empty());
-        for contender in contenders {
-            assert_eq!(contender.get(author, note_id).await, first.0);
-            assert_eq!(contender.page(author, 50).await, first.1);
-            assert_eq!(contender.tagged(&tag, 20).await, first.2);
-            assert_eq!(contender.get(extra.author, extra.note_id).await.as_ref(), Some(&extra));
-        }
-    }
-}
-
-struct Turn {
-    line: Line,
-    callers: usize,
-    length: Duration,
-    notes: u64,
-    seed: u64,
-}
-
-impl Turn {
-    /// Operations a second.
-    async fn take(&self, contender: &Arc<dyn Contender>, fresh: &AtomicU64) -> f64 {
-        let over = Arc::new(AtomicBool::new(false));
-        let mut callers = Vec::new();
-        for caller in 0..self.callers as u64 {
-            let (contender, over) = (contender.clone(), over.clone());
-            let (line, notes) = (self.line, self.notes);
-            let first = fresh.fetch_add(100_000, Ordering::Relaxed);
-            let numbers = Numbers(self.seed ^ (caller << 32));
-            callers.push(tokio::spawn(async move {
-                call(contender.as_ref(), line, notes, numbers, first, &over).await
-            }));
-        }
-        tokio::time::sleep(self.length).await;
-        over.store(true, Ordering::Relaxed);
-        let mut sum = 0.0;
-        for caller in callers {
-            sum += caller.await.unwrap();
-        }
-        sum
-    }
-}
-
-async fn call(
-    contender: &dyn Contender,
-    line: Line,
-    notes: u64,
-    mut numbers: Numbers,
-    first: u64,
-    over: &AtomicBool,
-) -> f64 {
-    let start = Instant::now();
-    let mut done = 0;
-    while !over.load(Ordering::Relaxed) {
-        let (author, note_id) = any_key(&mut numbers, notes);
-        match line {
-            Line::Commit => contender.insert(note(first + done, notes)).await,
-            Line::Mixed if done % 10 == 9 => contender.insert(note(first + done, notes)).await,
-            Line::Get | Line::Mixed => assert!(contender.get(author, note_id).await.is_some()),
-            Line::Page => assert_eq!(contender.page(author, 50).await.len(), 50),
-            Line::Tagged => {
-                let tag = note(numbers.below(notes), notes).tag;
-                assert!(!contender.tagged(&tag, 20).await.is_empty());
-            }
-        }
-        done += 1;
-    }
-    done as f64 / start.elapsed().as_secs_f64()
-}
+const WHY: &str = "";

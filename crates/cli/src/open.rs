@@ -6,12 +6,14 @@
 //! ```
 //!
 //! Without `--store`, the store is an engine beside the file, so that the same file finds the same
-//! data from wherever it is named. What only looks never makes a store.
+//! data from wherever it is named. What only looks never makes a store, and writes nothing into a
+//! place that may be somebody else's.
 
 use crate::answer::{Answer, Form, write_complaint};
 use crate::failure::{Failure, Status};
 use crate::report;
-use keyway::{Keyway, StoreUrl};
+use keyspace::model::StoreKind;
+use keyway::{Found, Keyway, StoreUrl};
 use std::fs;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) file: &'a str,
     /// The URL, if one is given.
     pub(crate) store: Option<&'a str>,
+    /// The option it is given with.
+    pub(crate) option: &'static str,
     /// Whether a store may be made where there is none.
     pub(crate) may_make: bool,
     /// Whether it stays open: then rows that have ended are removed meanwhile.
@@ -50,9 +54,12 @@ impl Opened {
     }
 
     /// Opens the same keyspace on another store, and lets go of this one.
-    pub(crate) fn on(&mut self, url: &str) -> Result<(), Failure> {
+    pub(crate) fn on(&mut self, url: &str, form: Form) -> Result<(), Failure> {
+        let parsed: StoreUrl = url.parse()?;
+        let found = self.runtime.block_on(keyway::look(&parsed, self.keyway.keyspace()))?;
         let builder = Keyway::builder();
         let other = self.runtime.block_on(builder.open_text(&self.text, url))?;
+        tell_made(&found, &parsed, "", form);
         let before = std::mem::replace(&mut self.keyway, other);
         Ok(self.runtime.block_on(before.close())?)
     }
@@ -79,26 +86,31 @@ impl Opened {
 pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
     let refused = |error: keyway::Error| Answer::failed(Failure::from(error));
     let given: Option<StoreUrl> = wanted.store.map(str::parse).transpose().map_err(refused)?;
-    let kind = given.as_ref().map_or(keyspace::model::StoreKind::Engine, StoreUrl::kind);
+    let kind = given.as_ref().map_or(StoreKind::Engine, StoreUrl::kind);
     let (keyspace, text) = report::read_sound_for(wanted.file, kind, form)?;
-    let name = &keyspace.name.value;
-    let (url, place) = match (wanted.store, given) {
-        (Some(url), given) => (url.to_string(), Place::Given(directory(given))),
-        (None, _) => {
-            let folder = folder(wanted.file);
-            (engine_url(&folder.join(name)), Place::Beside(folder, name.clone()))
-        }
+    let beside = folder(wanted.file);
+    let url = match wanted.store {
+        Some(url) => url.to_string(),
+        None => engine_url(&beside.join(&keyspace.name.value)),
     };
-    place.look(wanted.may_make)?;
-    place.make(form).map_err(Answer::failed)?;
+    let parsed = given.map_or_else(|| url.parse(), Ok).map_err(refused)?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(2).enable_all().build().map_err(|error| {
         let problem = format!("the machine gives no threads: {error}");
         Answer::usage(&problem, "allow this user more processes")
     })?;
+    let found = runtime.block_on(keyway::look(&parsed, &keyspace)).map_err(refused)?;
+    if !found.holds && !wanted.may_make {
+        return Err(Answer::failed(absent(&found.place, &wanted, kind)));
+    }
+    if wanted.store.is_none() {
+        make_beside(&beside, &keyspace.name.value).map_err(Answer::failed)?;
+    }
     let sweeping = wanted.stays.then_some(Duration::from_secs(10));
     let builder = Keyway::builder().sweep_every(sweeping);
     let keyway = runtime.block_on(builder.open_text(&text, &url)).map_err(refused)?;
+    let other = if wanted.store.is_none() { "; --store URL names another" } else { "" };
+    tell_made(&found, &parsed, other, form);
     if !form.json {
         let remarks = keyway.remarks();
         remarks.iter().for_each(|remark| write_complaint(&format!("note: {remark}\n")));
@@ -106,58 +118,45 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
     Ok(Opened { keyway, text, runtime })
 }
 
-/// Where a store is.
-enum Place {
-    /// Where a URL says; a directory or a file, or none.
-    Given(Option<PathBuf>),
-    /// In the folder beside the file, under the keyspace's name.
-    Beside(PathBuf, String),
+/// Says that a store was made, if it was.
+fn tell_made(found: &Found, url: &StoreUrl, more: &str, form: Form) {
+    // What is in memory is gone soon, and nobody looks for it.
+    if !found.holds && !form.json && url.kind() != StoreKind::Memory {
+        write_complaint(&format!("note: made a store in {}{more}\n", found.place));
+    }
 }
 
-impl Place {
-    fn directory(&self) -> Option<PathBuf> {
-        match self {
-            Place::Given(directory) => directory.clone(),
-            Place::Beside(folder, name) => Some(folder.join(name)),
-        }
-    }
+/// There is nothing to look at.
+fn absent(place: &str, wanted: &Wanted<'_>, kind: StoreKind) -> Failure {
+    let form = match kind {
+        StoreKind::Files => "files:DIRECTORY",
+        StoreKind::Sqlite => "sqlite:FILE",
+        StoreKind::Postgres => "postgres://HOST/DATABASE",
+        StoreKind::Redis => "redis://HOST:PORT/DATABASE",
+        _ => "engine:DIRECTORY",
+    };
+    let problem = format!("there is no store in {place}");
+    let fix = format!("give the URL of a store that holds this keyspace: {} {form}", wanted.option);
+    let mut failure = Failure::usage(problem, fix);
+    failure.status = Status::Unreachable;
+    failure
+}
 
-    /// Refuses a place at which nothing is, if nothing may be made.
-    fn look(&self, may_make: bool) -> Result<(), Answer> {
-        match self.directory() {
-            Some(directory) if !may_make && !directory.exists() => {
-                let problem = format!("there is no store in {}", directory.display());
-                let fix = "give the URL of a store: --store engine:DIRECTORY";
-                let mut failure = Failure::usage(problem, fix);
-                failure.status = Status::Unreachable;
-                Err(Answer::failed(failure))
-            }
-            _ => Ok(()),
-        }
+/// Makes the folder beside a file, if it is not there.
+fn make_beside(folder: &Path, name: &str) -> Result<(), Failure> {
+    let directory = folder.join(name);
+    if directory.is_dir() {
+        return Ok(());
     }
-
-    /// Makes the folder beside a file, and says so once.
-    fn make(&self, form: Form) -> Result<(), Failure> {
-        let Place::Beside(folder, name) = self else { return Ok(()) };
-        let directory = folder.join(name);
-        if directory.is_dir() {
-            return Ok(());
-        }
-        let made = fs::create_dir_all(&directory).and_then(|()| {
-            // Data does not belong into a repository.
-            let ignored = folder.join(".gitignore");
-            if ignored.exists() { Ok(()) } else { fs::write(ignored, "*\n") }
-        });
-        made.map_err(|error| {
-            let problem = format!("cannot make a store in {}: {error}", directory.display());
-            Failure::usage(problem, "give another place: --store engine:DIRECTORY")
-        })?;
-        if !form.json {
-            let shown = directory.display();
-            write_complaint(&format!("note: made a store in {shown}; --store URL names another\n"));
-        }
-        Ok(())
-    }
+    let made = fs::create_dir_all(&directory).and_then(|()| {
+        // Data does not belong into a repository.
+        let ignored = folder.join(".gitignore");
+        if ignored.exists() { Ok(()) } else { fs::write(ignored, "*\n") }
+    });
+    made.map_err(|error| {
+        let problem = format!("cannot make a store in {}: {error}", directory.display());
+        Failure::usage(problem, "give another place: --store engine:DIRECTORY")
+    })
 }
 
 /// The folder beside a file; that of standard input is in the current directory.
@@ -166,13 +165,12 @@ pub(crate) fn folder(file: &str) -> PathBuf {
     beside.map_or_else(|| PathBuf::from(FOLDER), |beside| beside.join(FOLDER))
 }
 
-fn directory(url: Option<StoreUrl>) -> Option<PathBuf> {
+/// The directory or the file a URL names; nothing if it names a server.
+pub(crate) fn path(url: &StoreUrl) -> Option<&Path> {
     match url {
-        Some(StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. }) => {
-            Some(directory)
-        }
-        Some(StoreUrl::Sqlite { file, .. }) => Some(file),
-        _ => None,
+        StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. } => Some(directory),
+        StoreUrl::Sqlite { file, .. } => Some(file),
+        StoreUrl::Memory | StoreUrl::Postgres(_) | StoreUrl::Redis(_) => None,
     }
 }
 
@@ -204,6 +202,6 @@ mod tests {
     fn a_directory_of_any_name_has_a_url() {
         let path = Path::new("100%?/é b/.keyway/chat");
         let url: StoreUrl = engine_url(path).parse().unwrap();
-        assert_eq!(directory(Some(url)).as_deref(), Some(path));
+        assert_eq!(super::path(&url), Some(path));
     }
 }

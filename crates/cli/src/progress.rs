@@ -13,16 +13,25 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Work that counts things of a unit; `total` is how much there is to read, in bytes or in
-    /// things, if that is known.
-    pub(crate) fn new(unit: &'static str, total: Option<u64>) -> Progress {
-        let bar = match io::stderr().is_terminal() {
-            true => ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(8)),
-            false => ProgressBar::hidden(),
-        };
-        let template = match total {
+    /// Work that counts so many things; `bytes` is how much there is to read, if that is known.
+    pub(crate) fn new(unit: &'static str, bytes: Option<u64>) -> Progress {
+        let template = match bytes {
             Some(_) => "{bar:24} {percent:>3}%  {msg}  {eta} left",
             None => "{spinner} {msg}",
+        };
+        Progress::drawn(unit, bytes, template)
+    }
+
+    /// Work on so many collections, in stages that have names.
+    pub(crate) fn over_collections(unit: &'static str, collections: usize) -> Progress {
+        let template = "{prefix} {bar:24} {pos} of {len} collections  {msg}";
+        Progress::drawn(unit, Some(collections as u64), template)
+    }
+
+    fn drawn(unit: &'static str, length: Option<u64>, template: &str) -> Progress {
+        let bar = match io::stderr().is_terminal() {
+            true => ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(8)),
+            false => ProgressBar::hidden(),
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -31,12 +40,17 @@ impl Progress {
         Progress { bar, unit, begun: Instant::now() }
     }
 
-    /// So many things are done, and so much of the total is read.
-    pub(crate) fn at(&self, count: u64, read: u64) {
+    /// What is done from now on.
+    pub(crate) fn stage(&self, name: &'static str) {
+        self.bar.set_prefix(name);
+    }
+
+    /// So many things are done, and so many bytes are read or collections done.
+    pub(crate) fn at(&self, count: u64, position: u64) {
         if self.bar.is_hidden() {
             return;
         }
-        self.bar.set_position(read);
+        self.bar.set_position(position);
         let rate = grouped(rate(count, self.begun.elapsed()));
         self.bar.set_message(format!("{} {}, {rate}/s", grouped(count), self.unit));
     }

@@ -7,7 +7,7 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
-use crate::store::{Batch, Key, Outcome, Page, Row, Scan, Store};
+use crate::store::{AtOnce, Batch, Key, Outcome, Page, Row, Scan, Store};
 use futures_util::future::try_join_all;
 use keyspace::plan::Bounds;
 use std::sync::Arc;
@@ -98,12 +98,21 @@ impl<'a> Session<'a> {
             return Err(Error::new(ErrorKind::Internal, "a store answered another number of rows"));
         }
         self.usage.round_trips += 1;
-        self.usage.rows_read += rows.len() as u64;
-        for (key, row) in keys.iter().zip(&rows) {
-            let weight = row.as_ref().map_or(0, |row| key.bytes().len() + row.weight());
-            self.usage.bytes_read += weight as u64;
-        }
+        keys.iter().zip(&rows).for_each(|(key, row)| self.count_row(key, row.as_ref()));
         Ok(rows)
+    }
+
+    /// The row under a key, from a store that answers without waiting.
+    pub fn get_at_once(&mut self, store: &dyn AtOnce, key: &Key) -> Result<Option<Row>> {
+        let row = store.row(key)?;
+        self.usage.round_trips += 1;
+        self.count_row(key, row.as_ref());
+        Ok(row)
+    }
+
+    fn count_row(&mut self, key: &Key, row: Option<&Row>) {
+        self.usage.rows_read += 1;
+        self.usage.bytes_read += row.map_or(0, |row| key.bytes().len() + row.weight()) as u64;
     }
 
     /// A stretch of one range.

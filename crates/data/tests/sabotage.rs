@@ -50,3 +50,35 @@ fn random_sequences_alone_find_most_of_them() {
         .collect();
     assert!(found.len() >= 30, "found by chance: {found:?}");
 }
+
+/// Opens the same store each time, broken so.
+fn lasts(sabotage: Option<Forgets>) -> suite::Checked {
+    let kept: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let kept: Arc<dyn Store> = match sabotage {
+        Some(Forgets::Outcomes) => Arc::new(SabotagedStore::new(kept, Sabotage::DoneAgain)),
+        _ => kept,
+    };
+    let make = || {
+        let store: Arc<dyn Store> = match sabotage {
+            Some(Forgets::Everything) => Arc::new(MemoryStore::new()),
+            _ => kept.clone(),
+        };
+        Box::pin(async move { store }) as _
+    };
+    block_on(suite::lasts::run(&make, &Options::default()))
+}
+
+/// What a store forgets when it is closed.
+#[derive(Clone, Copy, Debug)]
+enum Forgets {
+    Everything,
+    Outcomes,
+}
+
+#[test]
+fn a_store_that_forgets_when_it_is_closed_is_refused() {
+    assert_eq!(lasts(None), Ok(()));
+    for forgets in [Forgets::Everything, Forgets::Outcomes] {
+        assert!(lasts(Some(forgets)).is_err(), "{forgets:?} was not seen");
+    }
+}

@@ -3,11 +3,12 @@
 use crate::fit;
 use crate::handle::Keyway;
 use crate::pages::Pages;
-use crate::typed::{Answering, FromAnswer, Scope};
+use crate::typed::{FromAnswer, Scope};
 use data::request::{Given, Record, Reply};
 use data::store::CommitId;
 use data::{Caller, Error, ErrorKind, Result, Value};
 use serde_json::{Map, Value as Json};
+use std::pin::Pin;
 
 /// A call of a pattern by its name: `.await` makes it.
 ///
@@ -135,9 +136,9 @@ impl Calling {
 
 impl IntoFuture for Calling {
     type Output = Result<Reply>;
-    type IntoFuture = Answering<Reply>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-    fn into_future(self) -> Answering<Reply> {
+    fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             match self.problem {
                 Some(problem) => Err(problem),

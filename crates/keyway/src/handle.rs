@@ -3,7 +3,7 @@
 use crate::call::Calling;
 use crate::open::Builder;
 use crate::sweep::{self, Sweeper};
-use data::request::{Call, Given, Reply, Runtime};
+use data::request::{Call, Given, Prepared, Reply, Runtime};
 use data::store::{CommitId, Description};
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
@@ -107,11 +107,29 @@ impl Keyway {
         caller: &Caller,
         id: Option<CommitId>,
     ) -> Result<Reply> {
-        let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
-        let prepared = self.runtime().patterns().get(position).ok_or_else(missing)?;
-        let mut call = Call::new(prepared, given, caller);
+        let mut call = Call::new(self.pattern_at(position)?, given, caller);
         call.id = id;
         self.open()?.call(call).await
+    }
+
+    /// The same call if it needs no waiting; otherwise what was given comes back.
+    pub(crate) fn send_at_once(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+    ) -> std::result::Result<Result<Reply>, Vec<Given>> {
+        let (Ok(pattern), Ok(runtime)) = (self.pattern_at(position), self.open()) else {
+            return Err(given);
+        };
+        let call = Call::new(pattern, given, caller);
+        runtime.call_at_once(&call).ok_or(call.given)
+    }
+
+    fn pattern_at(&self, position: usize) -> Result<&Prepared> {
+        let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
+        let found = self.runtime().patterns().get(position);
+        found.map(AsRef::as_ref).ok_or_else(missing)
     }
 
     /// The run time, unless the keyspace is closed.

@@ -79,6 +79,7 @@ pub use scalar::{Date, TimeUuid, Timestamp, Ulid, Uuid};
 pub use serde_json::Value as Json;
 pub use system::SystemClock;
 pub use url::StoreUrl;
+pub use wiring::{Found, look};
 
 /// Structs and functions of a keyspace file, made when the crate is compiled.
 ///

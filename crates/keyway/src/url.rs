@@ -113,7 +113,8 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Redis) => redis::parse(path, query).map(StoreUrl::Redis),
             None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
                 ErrorKind::Unsupported,
-                "TLS to Redis is not offered yet: use `redis://` through a tunnel",
+                "TLS to Redis is not offered yet: use `redis://` through a tunnel, such as \
+                 `ssh -N -L 6379:127.0.0.1:6379 HOST`",
             )),
             Some(kind) => Err(Error::new(
                 ErrorKind::Unsupported,

@@ -40,6 +40,59 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
     }
 }
 
+/// What a look at a store finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where the store is, without a user or a password.
+    pub place: String,
+    /// Whether a keyspace was ever stored there.
+    pub holds: bool,
+}
+
+/// Looks whether a keyspace was ever stored at a URL. Nothing is made or written there, so that it
+/// can be asked of a place that may be somebody else's.
+///
+/// ```no_run
+/// # async fn example(keyspace: &keyspace::model::Keyspace) -> keyway::Result<()> {
+/// let found = keyway::look(&"sqlite:./data.db".parse()?, keyspace).await?;
+/// if !found.holds {
+///     println!("there is nothing in {} yet", found.place);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn look(url: &StoreUrl, keyspace: &Keyspace) -> Result<Found> {
+    let at = |path: &PathBuf, holds: bool| Found { place: path.display().to_string(), holds };
+    Ok(match url {
+        StoreUrl::Memory => Found { place: "memory:".to_string(), holds: false },
+        StoreUrl::Engine { directory, .. } => at(directory, EngineStore::holds(directory)?),
+        StoreUrl::Files { directory, .. } => at(directory, files_hold(directory)?),
+        StoreUrl::Sqlite { file, .. } => at(file, SqliteStore::holds(file)?),
+        StoreUrl::Postgres(url) => {
+            let store = open_postgres(url)?;
+            let holds = store.holds(keyspace).await;
+            store.close().await?;
+            Found { place: store.describe().address, holds: holds? }
+        }
+        StoreUrl::Redis(options) => {
+            let store = RedisStore::open(options.clone()).await?;
+            let holds = store.holds().await;
+            store.close().await?;
+            Found { place: store.describe().address, holds: holds? }
+        }
+    })
+}
+
+#[cfg(unix)]
+fn files_hold(directory: &std::path::Path) -> Result<bool> {
+    FilesStore::holds(directory)
+}
+
+#[cfg(not(unix))]
+fn files_hold(_: &std::path::Path) -> Result<bool> {
+    Ok(false)
+}
+
 /// Opens a tree of files.
 #[cfg(unix)]
 async fn open_files(

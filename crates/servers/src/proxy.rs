@@ -46,6 +46,8 @@ struct Shared {
     is_closed: AtomicBool,
     /// Whether connections are refused, as by a server that is gone.
     is_refusing: AtomicBool,
+    /// Whether nothing is carried, as by a network that swallows everything.
+    is_stalled: AtomicBool,
     turns: AtomicU64,
     cuts: AtomicU64,
 }
@@ -71,6 +73,7 @@ impl Proxy {
             open: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_refusing: AtomicBool::new(false),
+            is_stalled: AtomicBool::new(false),
             turns: AtomicU64::new(0),
             cuts: AtomicU64::new(0),
         });
@@ -112,6 +115,12 @@ impl Proxy {
         if refuse {
             self.shared.shut();
         }
+    }
+
+    /// Swallows every byte in either direction from now on, or carries them again. Connections are
+    /// accepted and stay open: a server that never answers. What was swallowed stays lost.
+    pub fn stall(&self, stall: bool) {
+        self.shared.is_stalled.store(stall, Ordering::SeqCst);
     }
 
     /// How often the driver has spoken after the server did: the round trips of a driver that
@@ -176,6 +185,9 @@ impl Shared {
         while let Ok(count) = from.read(&mut buffer)
             && let Some(read) = buffer.get(..count).filter(|read| !read.is_empty())
         {
+            if self.is_stalled.load(Ordering::SeqCst) {
+                continue;
+            }
             if talk.is_driver_next.swap(false, Ordering::SeqCst) {
                 self.turns.fetch_add(1, Ordering::SeqCst);
             }
@@ -197,6 +209,9 @@ impl Shared {
         while let Ok(count) = from.read(&mut buffer)
             && let Some(read) = buffer.get(..count).filter(|read| !read.is_empty())
         {
+            if self.is_stalled.load(Ordering::SeqCst) {
+                continue;
+            }
             if talk.is_swallowing.load(Ordering::SeqCst) || self.is_lost(&mut tail, read) {
                 break;
             }
@@ -338,6 +353,24 @@ mod tests {
         assert_eq!(ask(&mut stream, "line\n").as_deref(), Some("1"));
         assert_eq!(ask(&mut stream, "line\n"), None);
         assert_eq!((seen.load(Ordering::SeqCst), proxy.cuts()), (2, 1));
+    }
+
+    #[test]
+    fn a_stalled_proxy_swallows_everything_until_it_is_released() {
+        let (server, seen) = counting();
+        let proxy = Proxy::start(&server);
+        let mut stream = TcpStream::connect(proxy.address()).unwrap();
+        assert_eq!(ask(&mut stream, "line\n").as_deref(), Some("1"));
+        proxy.stall(true);
+        let mut new = TcpStream::connect(proxy.address()).unwrap();
+        for stream in [&mut stream, &mut new] {
+            stream.set_read_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
+            assert_eq!(ask(stream, "line\n"), None);
+        }
+        proxy.stall(false);
+        assert_eq!(seen.load(Ordering::SeqCst), 1);
+        stream.set_read_timeout(None).unwrap();
+        assert_eq!(ask(&mut stream, "line\n").as_deref(), Some("2"));
     }
 
     #[test]

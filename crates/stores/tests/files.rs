@@ -105,3 +105,17 @@ fn it_answers_as_the_oracle() {
     assert!(report.failed.is_empty(), "{}", report.failed.join("\n\n"));
     assert_eq!(report.tally.refused, 0, "a whole-store atomic store offers every pattern");
 }
+
+#[test]
+fn it_is_as_it_was_when_it_is_opened_again() {
+    for durability in [Durability::Power, Durability::Process, Durability::None] {
+        let folder = Folder::new();
+        let open = || {
+            let store = FilesStore::open(folder.path(), &options(durability)).unwrap();
+            let store: Arc<dyn Store> = Arc::new(store);
+            Box::pin(async { store }) as _
+        };
+        let found = block_on(suite::lasts::run(&open, &suite::Options::default()));
+        assert_eq!(found, Ok(()), "{durability}");
+    }
+}

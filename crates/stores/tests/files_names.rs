@@ -243,7 +243,7 @@ fn files(directory: &Path, found: &mut BTreeSet<String>, root: &Path) {
 }
 
 #[test]
-fn hostile_names_stay_inside_and_come_back() {
+fn k8_hostile_names_stay_inside_and_come_back() {
     let folder = Folder::new();
     // A tree two levels down: what climbs out of it would be seen beside it.
     let root = folder.path().join("outer/tree");

@@ -74,3 +74,18 @@ fn callers_at_the_same_time_agree_on_it() {
     let report = block_on(suite::together::run(&make, &suite::Options::default())).unwrap();
     assert!(report.failed.is_empty(), "{report}");
 }
+
+#[test]
+fn it_is_as_it_was_when_it_is_opened_again() {
+    for durability in [Durability::Power, Durability::Process, Durability::None] {
+        let folder = Folder::new();
+        let path = folder.path().join("lasts.db");
+        let open = || {
+            let options = Options { durability };
+            let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, &options).unwrap());
+            Box::pin(async { store }) as _
+        };
+        let found = block_on(suite::lasts::run(&open, &suite::Options::default()));
+        assert_eq!(found, Ok(()), "{durability}");
+    }
+}

@@ -10,6 +10,8 @@
 )]
 
 mod common;
+#[path = "common/like.rs"]
+mod like;
 #[path = "common/runtime.rs"]
 mod runtime;
 
@@ -295,4 +297,10 @@ fn whoever_holds_the_file_too_long_is_a_reason_to_try_again() {
     assert!(error.to_string().contains("try again"), "{error}");
     other.execute_batch("COMMIT").unwrap();
     totals(wait(store.commit(&batch(1, NOW, vec![write]))));
+}
+
+#[test]
+fn k9_signs_of_like_are_letters() {
+    let folder = Folder::new();
+    wait(like::check(store(&folder.path().join("like.db")).as_ref()));
 }

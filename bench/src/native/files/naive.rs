@@ -1,63 +1,63 @@
 //! What people write first: a file a note, a file a tag that is added to, each step on its own; a
 //! page lists the directory, and every note is another read. No journal, no versions, no checks.
+//! A crash leaves half of an insert, or half of a file.
 
-use super::contender::{Contender, Sync};
-use super::notes::Note;
+use crate::Sync;
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::ulid::{from_ulid, ulid};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub struct Naive {
     root: PathBuf,
     sync: Sync,
-    next: AtomicU64,
 }
 
-pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
-    fs::create_dir_all(path.join("notes")).unwrap();
-    fs::create_dir_all(path.join("tags")).unwrap();
-    Arc::new(Naive { root: path.to_path_buf(), sync, next: AtomicU64::new(0) })
+#[derive(Deserialize, Serialize)]
+struct Content {
+    title: String,
+    words: String,
+    tag: String,
+    lat: f64,
+    lon: f64,
 }
 
 impl Naive {
+    pub fn open(path: &Path, sync: Sync) -> Naive {
+        for folder in ["notes", "tags", "places"] {
+            fs::create_dir_all(path.join(folder)).unwrap();
+        }
+        Naive { root: path.to_path_buf(), sync }
+    }
+
     fn path(&self, author: u64, name: &str) -> PathBuf {
         self.root.join("notes").join(author.to_string()).join(name)
     }
 
     fn read(&self, author: u64, name: &str) -> Option<Note> {
         let content = fs::read_to_string(self.path(author, name)).ok()?;
-        let json: serde_json::Value = serde_json::from_str(&content).unwrap();
-        let text = |name: &str| json[name].as_str().unwrap().to_string();
-        Some(Note {
-            author,
-            note_id: u128::from_str_radix(name.trim_end_matches(".json"), 16).unwrap(),
-            title: text("title"),
-            words: text("words"),
-            tag: text("tag"),
-            lat: json["lat"].as_f64().unwrap(),
-            lon: json["lon"].as_f64().unwrap(),
-        })
+        let Content { title, words, tag, lat, lon } = serde_json::from_str(&content).unwrap();
+        let note_id = from_ulid(name.trim_end_matches(".json"));
+        Some(Note { author, note_id, title, words, tag, lat, lon })
     }
 
-    fn write(&self, note: &Note) {
-        let name = format!("{:032x}.json", note.note_id);
-        let json = serde_json::json!({"title": note.title, "words": note.words, "tag": note.tag,
-            "lat": note.lat, "lon": note.lon});
-        let path = self.path(note.author, &name);
+    fn write(&self, note: Note) {
+        let Note { author, note_id, title, words, tag, lat, lon } = note;
+        let name = format!("{}.json", ulid(note_id));
+        let indexes = [format!("tags/{tag}"), format!("places/{:.1}-{:.1}", lat, lon)];
+        let content = Content { title, words, tag, lat, lon };
+        let path = self.path(author, &name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let new = self.root.join(format!("new-{number}"));
-        let mut file = File::create(&new).unwrap();
-        file.write_all(serde_json::to_string_pretty(&json).unwrap().as_bytes()).unwrap();
+        let mut file = File::create(&path).unwrap();
+        file.write_all(&serde_json::to_vec_pretty(&content).unwrap()).unwrap();
         self.synced(&file);
-        fs::rename(&new, &path).unwrap();
-        self.synced(&File::open(path.parent().unwrap()).unwrap());
-        for index in [format!("tags/{}", note.tag), format!("tags/at-{:.0}", note.lat)] {
-            let mut file =
-                File::options().append(true).create(true).open(self.root.join(index)).unwrap();
-            file.write_all(format!("{}/{name}\n", note.author).as_bytes()).unwrap();
+        for index in indexes {
+            let mut options = File::options();
+            let mut file = options.append(true).create(true).open(self.root.join(index)).unwrap();
+            file.write_all(format!("{author}/{name}\n").as_bytes()).unwrap();
             self.synced(&file);
         }
     }
@@ -67,22 +67,8 @@ impl Naive {
             file.sync_all().unwrap();
         }
     }
-}
 
-impl Contender for Naive {
-    fn load(&self, notes: Vec<Note>) {
-        notes.iter().for_each(|note| self.write(note));
-    }
-
-    fn insert(&self, note: Note) {
-        self.write(&note);
-    }
-
-    fn get(&self, author: u64, note_id: u128) -> Option<Note> {
-        self.read(author, &format!("{note_id:032x}.json"))
-    }
-
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+    fn list(&self, author: u64, rows: usize) -> Vec<Note> {
         let entries = fs::read_dir(self.path(author, "")).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -90,7 +76,7 @@ impl Contender for Naive {
         names.iter().take(rows).filter_map(|name| self.read(author, name)).collect()
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn look_up(&self, tag: &str, rows: usize) -> Vec<Note> {
         let lines = fs::read_to_string(self.root.join("tags").join(tag)).unwrap();
         let mut found: Vec<(&str, &str)> =
             lines.lines().filter_map(|line| line.split_once('/')).collect();
@@ -98,8 +84,22 @@ impl Contender for Naive {
         let read = |(author, name): &(&str, &str)| self.read(author.parse().unwrap(), name);
         found.iter().take(rows).filter_map(read).collect()
     }
+}
 
-    fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {
-        None
+impl Contender for Naive {
+    fn insert(&self, note: Note) -> Work<'_, ()> {
+        Box::pin(async move { self.write(note) })
+    }
+
+    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>> {
+        Box::pin(async move { self.read(author, &format!("{}.json", ulid(note_id))) })
+    }
+
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+        Box::pin(async move { self.list(author, rows) })
+    }
+
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+        Box::pin(async move { self.look_up(tag, rows) })
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! A connection a caller, every statement prepared, requests sent together: an insert is two round
 //! trips, a page one. Notes by a tag are one statement with a join, or, so that the work is the
-//! same, two reads.
+//! same, two reads. Whoever waits has a deadline, and so has the server.
 
-use super::notes::Note;
-use super::{Contender, Work};
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
 use data::geo;
 use data::store::CommitId;
 use futures_util::future::{try_join3, try_join5};
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
@@ -57,17 +58,6 @@ impl<'r> FromSql<'r> for Unsigned {
     }
 }
 
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-pub fn ulid(id: u128) -> String {
-    (0..26).map(|at| ALPHABET[(id >> (125 - 5 * at)) as usize & 31] as char).collect()
-}
-
-fn from_ulid(text: &str) -> u128 {
-    let value = |byte: u8| ALPHABET.iter().position(|known| *known == byte).unwrap() as u128;
-    text.bytes().fold(0, |id, byte| id << 5 | value(byte))
-}
-
 pub fn note_of(row: &Row) -> Note {
     let Unsigned(author) = row.get(0);
     Note {
@@ -104,16 +94,28 @@ pub struct Expert {
     random: SystemRandom,
 }
 
+const SESSION: &str = "SET search_path TO notes; SET plan_cache_mode = force_generic_plan; \
+    SET lock_timeout = '5s'; SET statement_timeout = '15s'; \
+    SET idle_in_transaction_session_timeout = '15s'; \
+    SET client_connection_check_interval = '1s'";
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An answer that came in time.
+async fn in_time<T>(
+    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, tokio_postgres::Error> {
+    tokio::time::timeout(PATIENCE, answer).await.expect("an answer in time")
+}
+
 const COLUMNS: &str = "n.author, n.note_id, n.title, n.words, n.tag, n.lat, n.lon";
 
 impl Connection {
     async fn open(url: &str) -> Connection {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
         tokio::spawn(connection);
-        client
-            .batch_execute("SET search_path TO notes; SET plan_cache_mode = force_generic_plan")
-            .await
-            .unwrap();
+        client.batch_execute(SESSION).await.unwrap();
         let prepare = async |text: &str| client.prepare(text).await.unwrap();
         let page = format!(
             "SELECT {COLUMNS} FROM notes n WHERE author = $1 ORDER BY note_id DESC LIMIT $2"
@@ -196,25 +198,25 @@ impl Expert {
         let number = (note.author << 40) as i64 ^ (note.note_id >> 16) as i64;
         let (locks, alone) = (vec![1_i64, number], vec![false, true]);
         let key: [&(dyn ToSql + Sync); 2] = [&author, &id];
-        let (_, _, found) = try_join3(
+        let opened = in_time(try_join3(
             c.client.batch_execute("BEGIN"),
             c.client.execute(&c.take, &[&locks, &alone]),
             c.client.query(&c.check, &key),
-        )
-        .await
-        .unwrap();
+        ))
+        .await;
+        let (_, _, found) = opened.unwrap();
         assert!(found.is_empty());
         let cell = Unsigned(geo::cell(note.lat, note.lon, 10).unwrap());
         let Note { title, words, tag, lat, lon, .. } = &note;
-        try_join5(
+        let written = in_time(try_join5(
             c.client.execute(&c.call, &[&version, &[1_u8].as_slice()]),
             c.client.execute(&c.put, &[&author, &id, title, words, tag, lat, lon, &version]),
             c.client.execute(&c.tag, &[tag, &id, &author]),
             c.client.execute(&c.place, &[&cell, &id, &author, lat, lon]),
             c.client.batch_execute("COMMIT"),
-        )
-        .await
-        .unwrap();
+        ))
+        .await;
+        written.unwrap();
         self.give_back(c);
     }
 
@@ -223,14 +225,14 @@ impl Expert {
         let limit = rows as i64;
         let found = match self.joins {
             true => {
-                let rows = c.client.query(&c.tagged, &[&tag, &limit]).await.unwrap();
+                let rows = in_time(c.client.query(&c.tagged, &[&tag, &limit])).await.unwrap();
                 rows.iter().map(note_of).collect()
             }
             false => {
-                let entries = c.client.query(&c.entries, &[&tag, &limit]).await.unwrap();
+                let entries = in_time(c.client.query(&c.entries, &[&tag, &limit])).await.unwrap();
                 let authors: Vec<Unsigned> = entries.iter().map(|row| row.get(0)).collect();
                 let ids: Vec<&str> = entries.iter().map(|row| row.get(1)).collect();
-                let rows = c.client.query(&c.many, &[&authors, &ids]).await.unwrap();
+                let rows = in_time(c.client.query(&c.many, &[&authors, &ids])).await.unwrap();
                 let mut notes: Vec<(i64, Note)> =
                     rows.iter().map(|row| (row.get(0), numbered(row))).collect();
                 notes.sort_unstable_by_key(|(number, _)| *number);
@@ -264,7 +266,8 @@ impl Contender for Expert {
     fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>> {
         Box::pin(async move {
             let c = self.lease().await;
-            let row = c.client.query_opt(&c.get, &[&Unsigned(author), &ulid(note_id)]).await;
+            let (author, id) = (Unsigned(author), ulid(note_id));
+            let row = in_time(c.client.query_opt(&c.get, &[&author, &id])).await;
             self.give_back(c);
             row.unwrap().as_ref().map(note_of)
         })
@@ -273,7 +276,8 @@ impl Contender for Expert {
     fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
         Box::pin(async move {
             let c = self.lease().await;
-            let rows = c.client.query(&c.page, &[&Unsigned(author), &(rows as i64)]).await.unwrap();
+            let (author, limit) = (Unsigned(author), rows as i64);
+            let rows = in_time(c.client.query(&c.page, &[&author, &limit])).await.unwrap();
             self.give_back(c);
             rows.iter().map(note_of).collect()
         })

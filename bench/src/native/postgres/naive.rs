@@ -2,9 +2,10 @@
 //!
 //! It keeps no locks and remembers no call, and still waits more often.
 
-use super::expert::{Unsigned, note_of, ulid};
-use super::notes::Note;
-use super::{Contender, Work};
+use super::expert::{Unsigned, note_of};
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::ulid::ulid;
 use data::geo;
 use std::sync::Mutex;
 use tokio_postgres::{Client, NoTls};

@@ -1,27 +1,34 @@
 //! An expert on the driver: the same Hashes and sorted sets, versions, guard, checks and outcomes.
 //!
-//! One connection that all callers share, one script for an insert, one pipeline for many reads. A
-//! page is the order and then its records, an index its entries and then their records.
+//! One connection that all callers share, one script for an insert, one pipeline for many reads,
+//! which is one transaction, so that they are of one instant. A page is the order and then, in one
+//! transaction, the order and its records; an index its entries and then their records.
 
-use super::notes::Note;
-use super::{Contender, Work};
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
 use data::geo;
 use data::store::CommitId;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Script, Value};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Inserts a note with its entries: done before? types, absent?, writes, remembered.
 const INSERT: &str = r"#!lua
 local before = redis.call('GET', KEYS[1])
 if before then return before end
-local types = { 'string', 'hash', 'zset', 'zset', 'hash', 'zset' }
-for n = 2, 6 do
+local function holds(n, expected)
   local found = redis.call('TYPE', KEYS[n])['ok']
-  if found ~= 'none' and found ~= types[n] then return redis.error_reply('TYPE ' .. KEYS[n]) end
+  if found == expected then return true end
+  if found ~= 'none' then error({ err = 'TYPE ' .. KEYS[n] }) end
 end
-if redis.call('EXISTS', KEYS[2]) == 1 then return 'conflict' end
+local there = holds(2, 'hash')
+holds(3, 'zset') holds(4, 'zset') holds(5, 'hash') holds(6, 'zset')
+if there then return 'conflict' end
 redis.call('HSET', KEYS[2], 'title', ARGV[2], 'words', ARGV[3], 'tag', ARGV[4],
   'lat', ARGV[5], 'lon', ARGV[6], '~v', ARGV[1])
 redis.call('ZADD', KEYS[3], 0, ARGV[7])
@@ -31,17 +38,6 @@ redis.call('ZADD', KEYS[6], 0, ARGV[8])
 redis.call('SET', KEYS[1], 'done', 'PX', 600000)
 return 'done'
 ";
-
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-pub fn ulid(id: u128) -> String {
-    (0..26).map(|at| ALPHABET[(id >> (125 - 5 * at)) as usize & 31] as char).collect()
-}
-
-pub fn from_ulid(text: &str) -> u128 {
-    let value = |byte: u8| ALPHABET.iter().position(|known| *known == byte).unwrap() as u128;
-    text.bytes().fold(0, |id, byte| id << 5 | value(byte))
-}
 
 /// Notes of one instant are listed by their author, from the smallest.
 pub fn member(author: u64, id: &str) -> String {
@@ -85,7 +81,7 @@ pub fn note_of(author: u64, id: &str, fields: Value) -> Option<Note> {
 }
 
 pub async fn connect(url: &str) -> MultiplexedConnection {
-    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let config = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
     let client = Client::open(format!("{url}?protocol=2")).unwrap();
     client.get_multiplexed_async_connection_with_config(&config).await.unwrap()
 }
@@ -124,20 +120,45 @@ impl Expert {
 
     async fn many(&self, keys: Vec<(u64, String)>) -> Vec<Note> {
         let mut pipeline = redis::Pipeline::with_capacity(keys.len());
+        pipeline.atomic();
         for (author, id) in &keys {
             pipeline.cmd("HGETALL").arg(format!("user:{author}:notes:{id}"));
         }
-        let mut connection = self.connection.clone();
-        let found: Vec<Value> = pipeline.query_async(&mut connection).await.unwrap();
+        let found: Vec<Value> = pipeline.query_async(&mut self.connection.clone()).await.unwrap();
         let notes = keys.iter().zip(found);
         notes.filter_map(|((author, id), fields)| note_of(*author, id, fields)).collect()
     }
 
-    async fn members(&self, list: String, rows: usize) -> Vec<String> {
-        let mut asked = redis::cmd("ZRANGE");
-        asked.arg(list).arg("+").arg("-").arg("BYLEX").arg("REV").arg("LIMIT").arg(0).arg(rows);
-        asked.query_async(&mut self.connection.clone()).await.unwrap()
+    /// A page of one instant.
+    async fn newest(&self, author: u64, rows: usize) -> Vec<Note> {
+        let order = newest(format!("user:{author}:notes"), rows);
+        let mut connection = self.connection.clone();
+        let mut ids: Vec<String> = order.query_async(&mut connection).await.unwrap();
+        loop {
+            let mut pipeline = redis::Pipeline::with_capacity(ids.len() + 1);
+            pipeline.atomic().add_command(order.clone());
+            for id in &ids {
+                pipeline.cmd("HGETALL").arg(format!("user:{author}:notes:{id}"));
+            }
+            let (again, found): (Vec<String>, Vec<Value>) = {
+                let mut all: Vec<Value> = pipeline.query_async(&mut connection).await.unwrap();
+                let found = all.split_off(1);
+                (redis::from_redis_value(all.remove(0)).unwrap(), found)
+            };
+            if again == ids {
+                let notes = ids.iter().zip(found);
+                return notes.filter_map(|(id, fields)| note_of(author, id, fields)).collect();
+            }
+            ids = again;
+        }
     }
+}
+
+/// Asks for the last members of a sorted set.
+pub fn newest(list: String, rows: usize) -> redis::Cmd {
+    let mut asked = redis::cmd("ZRANGE");
+    asked.arg(list).arg("+").arg("-").arg("BYLEX").arg("REV").arg("LIMIT").arg(0).arg(rows);
+    asked
 }
 
 impl Contender for Expert {
@@ -156,15 +177,14 @@ impl Contender for Expert {
     }
 
     fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
-        Box::pin(async move {
-            let ids = self.members(format!("user:{author}:notes"), rows).await;
-            self.many(ids.into_iter().map(|id| (author, id)).collect()).await
-        })
+        Box::pin(self.newest(author, rows))
     }
 
     fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
         Box::pin(async move {
-            let members = self.members(format!("tag:{tag}"), rows).await;
+            let entries = newest(format!("tag:{tag}"), rows);
+            let members: Vec<String> =
+                entries.query_async(&mut self.connection.clone()).await.unwrap();
             let keys = members.iter().map(|member| {
                 let (author, id) = from_member(member);
                 (author, id.to_string())

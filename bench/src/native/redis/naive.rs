@@ -1,9 +1,10 @@
 //! Naive code with the same Hashes and sorted sets: commands one after the other, a read for each
 //! row. It checks no versions, remembers no call, and a crash leaves half of an insert behind.
 
-use super::expert::{connect, from_member, member, note_of, ulid};
-use super::notes::Note;
-use super::{Contender, Work};
+use super::expert::{connect, from_member, member, newest, note_of};
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::ulid::ulid;
 use data::geo;
 use redis::aio::MultiplexedConnection;
 
@@ -53,9 +54,7 @@ impl Naive {
     }
 
     async fn members(&self, list: String, rows: usize) -> Vec<String> {
-        let mut asked = redis::cmd("ZRANGE");
-        asked.arg(list).arg("+").arg("-").arg("BYLEX").arg("REV").arg("LIMIT").arg(0).arg(rows);
-        asked.query_async(&mut self.connection.clone()).await.unwrap()
+        newest(list, rows).query_async(&mut self.connection.clone()).await.unwrap()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::answer::{Answer, Form};
 use crate::arguments::Copy;
 use crate::failure::Failure;
 use crate::json;
-use crate::open::{Opened, Wanted, folder, open};
+use crate::open::{Opened, Wanted, folder, open, path};
 use crate::progress::Progress;
 use data::maintain::{self, Compared, Comparison, CopyMark, Side};
 use keyspace::parse::grouped;
@@ -21,50 +21,76 @@ use std::time::Duration;
 /// Copies and compares.
 pub(crate) fn run(options: &Copy, form: Form) -> Answer {
     let file = options.file.as_str();
-    if options.from == options.to {
-        let problem = "a store cannot be copied onto itself";
-        return Answer::usage(problem, "give --from and --to different URLs");
+    if options.from == options.to || is_one_place(&options.from, &options.to) {
+        return Answer::failed(onto_itself());
     }
-    let wanted = |store: &str, may_make| {
-        open(Wanted { file, store: Some(store), may_make, stays: false }, form)
+    let wanted = |store: &str, option, may_make| {
+        open(Wanted { file, store: Some(store), option, may_make, stays: false }, form)
     };
-    let from = match wanted(&options.from, false) {
+    let from = match wanted(&options.from, "--from", false) {
         Ok(from) => from,
         Err(answer) => return answer,
     };
-    let to = match wanted(&options.to, true) {
+    let to = match wanted(&options.to, "--to", !options.compare_only) {
         Ok(to) => to,
         Err(answer) => return from.close(answer),
     };
-    let answer = copy(options, (&from, &to), form).unwrap_or_else(Answer::failed);
+    let answer = match is_one_server((&from, &to)) {
+        Ok(false) => copy(options, (&from, &to), form).unwrap_or_else(Answer::failed),
+        Ok(true) => Answer::failed(onto_itself()),
+        Err(failure) => Answer::failed(failure),
+    };
     to.close(from.close(answer))
+}
+
+fn onto_itself() -> Failure {
+    let problem = "a store cannot be copied onto itself";
+    Failure::usage(problem, "give --from and --to the URLs of different stores")
+}
+
+/// Whether two URLs name the same directory or file, however they are spelled.
+fn is_one_place(from: &str, to: &str) -> bool {
+    let (Ok(from), Ok(to)) = (from.parse(), to.parse()) else { return false };
+    let (Some(from), Some(to)) = (path(&from), path(&to)) else { return false };
+    #[cfg(unix)]
+    if let (Ok(from), Ok(to)) = (fs::metadata(from), fs::metadata(to)) {
+        use std::os::unix::fs::MetadataExt;
+        return (from.dev(), from.ino()) == (to.dev(), to.ino());
+    }
+    matches!((from.canonicalize(), to.canonicalize()), (Ok(from), Ok(to)) if from == to)
+}
+
+/// Whether both ends are the same place on a server: it may have several names.
+fn is_one_server((from, to): (&Opened, &Opened)) -> Result<bool, Failure> {
+    let identity = |side: &Opened| side.wait(side.keyway.runtime().store().identity());
+    let (from, to) = (identity(from)?, identity(to)?);
+    Ok(from.is_some() && from == to)
 }
 
 fn copy(options: &Copy, sides: (&Opened, &Opened), form: Form) -> Result<Answer, Failure> {
     let note = Note::of(options);
     let mark = note.read().filter(|_| !options.again);
     let is_resumed = mark.is_some();
-    // No store knows how many rows it has without counting them.
-    let progress = Progress::new("rows", None);
+    let collections = sides.0.keyway.runtime().schema().collections().len();
+    let progress = Progress::over_collections("rows", collections);
     let copied = match options.compare_only {
-        true => Ok(0),
+        true => Ok(Copied::default()),
         false => sides.1.wait(rows(sides, mark, &note, &progress)),
     };
-    let mut time = progress.end();
-    let rows = copied?;
-    // What was copied just now, in one go, is on both sides.
-    let total = (!is_resumed && !options.compare_only).then_some(rows.saturating_mul(2));
-    let progress = Progress::new("rows compared", total);
-    let compared = sides.1.wait(compare(sides, &progress));
-    time += progress.end();
-    let compared = compared?;
+    let compared = copied.and_then(|copied| {
+        let compared = sides.1.wait(compare(sides, &progress))?;
+        Ok((copied, compared))
+    });
+    let time = progress.end();
+    let (copied, compared) = compared?;
     let differ = compared.iter().filter(|one| !one.is_same()).count();
     if differ == 0 {
         note.remove();
     }
+    let copied = Copied { is_resumed, ..copied };
     let output = match form.json {
-        true => json::text(&shown_json(rows, &compared)),
-        false => shown(rows, &compared, is_resumed, time),
+        true => json::text(&shown_json(&copied, &compared)),
+        false => shown(&copied, &compared, time),
     };
     let answer = match differ {
         0 => Answer::done(""),
@@ -77,20 +103,32 @@ fn copy(options: &Copy, sides: (&Opened, &Opened), form: Form) -> Result<Answer,
     Ok(Answer { output, ..answer })
 }
 
+/// What was copied.
+#[derive(Debug, Default)]
+struct Copied {
+    rows: u64,
+    /// Whether it went on after an interruption.
+    is_resumed: bool,
+    /// The collection it was in then, if that was begun anew.
+    begun_anew: Option<String>,
+}
+
 async fn rows(
     (from, to): (&Opened, &Opened),
     mark: Option<CopyMark>,
     note: &Note,
     progress: &Progress,
-) -> Result<u64, Failure> {
+) -> Result<Copied, Failure> {
     let options = to.keyway.runtime().options();
     let chance = (options.clock.as_ref(), options.random.as_ref());
     let mut copy = maintain::Copy::new(side(from), side(to), chance, mark.as_ref())?;
+    let all = from.keyway.runtime().schema().collections().len();
+    progress.stage("copying");
     while let Some(mark) = copy.next().await? {
         note.write(&mark)?;
-        progress.at(copy.rows, 0);
+        progress.at(copy.rows, all.saturating_sub(copy.collections_left()) as u64);
     }
-    Ok(copy.rows)
+    Ok(Copied { rows: copy.rows, begun_anew: copy.begun_anew, is_resumed: false })
 }
 
 async fn compare(
@@ -101,12 +139,17 @@ async fn compare(
     let mut comparison = Comparison::new(side(from), side(to), clock);
     let mut compared = Vec::new();
     let mut read = 0;
-    let mut told = |rows| {
-        read += rows;
-        progress.at(read, read);
-    };
-    while let Some(collection) = comparison.next(&mut told).await? {
-        compared.push(collection);
+    progress.stage("comparing");
+    loop {
+        let done = compared.len() as u64;
+        let mut told = |rows| {
+            read += rows;
+            progress.at(read, done);
+        };
+        match comparison.next(&mut told).await? {
+            Some(collection) => compared.push(collection),
+            None => break,
+        }
     }
     Ok(compared)
 }
@@ -116,7 +159,7 @@ fn side(opened: &Opened) -> Side<'_> {
     Side { store: runtime.store().as_ref(), schema: runtime.schema() }
 }
 
-fn shown(rows: u64, compared: &[Compared], is_resumed: bool, time: Duration) -> String {
+fn shown(copied: &Copied, compared: &[Compared], time: Duration) -> String {
     let width = compared.iter().map(|one| one.collection.len()).max().unwrap_or(0);
     let mut text = String::new();
     for one in compared {
@@ -128,13 +171,19 @@ fn shown(rows: u64, compared: &[Compared], is_resumed: bool, time: Duration) -> 
         let (name, rows) = (&one.collection, grouped(one.from.rows));
         text.push_str(&format!("{name:width$}  {rows:>12} rows  {verdict}\n"));
     }
-    let on = if is_resumed { " (going on after an interruption)" } else { "" };
-    let (rows, seconds) = (grouped(rows), time.as_secs_f64());
+    let on = match (copied.is_resumed, &copied.begun_anew) {
+        (false, _) => String::new(),
+        (true, None) => " (going on after an interruption)".to_string(),
+        (true, Some(collection)) => {
+            format!(" (going on after an interruption, `{collection}` from its beginning)")
+        }
+    };
+    let (rows, seconds) = (grouped(copied.rows), time.as_secs_f64());
     text.push_str(&format!("{rows} rows copied{on} and compared in {seconds:.1} s\n"));
     text
 }
 
-fn shown_json(rows: u64, compared: &[Compared]) -> serde_json::Value {
+fn shown_json(copied: &Copied, compared: &[Compared]) -> serde_json::Value {
     let side = |tally: &maintain::Tally| {
         let checksum = format!("{:032x}", tally.checksum);
         json!({ "rows": tally.rows, "checksum": checksum })
@@ -147,7 +196,12 @@ fn shown_json(rows: u64, compared: &[Compared]) -> serde_json::Value {
             "same": one.is_same(),
         })
     });
-    json!({ "copied": rows, "collections": collections.collect::<Vec<_>>() })
+    json!({
+        "copied": copied.rows,
+        "resumed": copied.is_resumed,
+        "begun_anew": copied.begun_anew,
+        "collections": collections.collect::<Vec<_>>(),
+    })
 }
 
 /// The file that says how far a copy is.

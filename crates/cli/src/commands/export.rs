@@ -26,7 +26,10 @@ pub(crate) const FORMAT: u64 = 1;
 /// Writes every row.
 pub(crate) fn run(options: &Export, form: Form) -> Answer {
     let (file, store) = (options.stored.file.as_str(), options.stored.store.as_deref());
-    let opened = match open(Wanted { file, store, may_make: false, stays: false }, form) {
+    let opened = match open(
+        Wanted { file, store, option: "--store", may_make: false, stays: false },
+        form,
+    ) {
         Ok(opened) => opened,
         Err(answer) => return answer,
     };

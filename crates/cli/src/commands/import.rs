@@ -24,10 +24,11 @@ pub(crate) fn run(options: &Import, form: Form) -> Answer {
         Ok(lines) => lines,
         Err(failure) => return Answer::failed(failure),
     };
-    let opened = match open(Wanted { file, store, may_make: true, stays: false }, form) {
-        Ok(opened) => opened,
-        Err(answer) => return answer,
-    };
+    let opened =
+        match open(Wanted { file, store, option: "--store", may_make: true, stays: false }, form) {
+            Ok(opened) => opened,
+            Err(answer) => return answer,
+        };
     let answer = import(options, &mut lines, &opened, form).unwrap_or_else(Answer::failed);
     opened.close(answer)
 }

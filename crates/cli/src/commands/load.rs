@@ -29,10 +29,11 @@ pub(crate) fn run(options: &Load, form: Form) -> Answer {
         Ok(lines) => lines,
         Err(failure) => return Answer::failed(failure),
     };
-    let opened = match open(Wanted { file, store, may_make: true, stays: true }, form) {
-        Ok(opened) => opened,
-        Err(answer) => return answer,
-    };
+    let opened =
+        match open(Wanted { file, store, option: "--store", may_make: true, stays: true }, form) {
+            Ok(opened) => opened,
+            Err(answer) => return answer,
+        };
     let answer = load(options, lines, &opened, form).unwrap_or_else(Answer::failed);
     opened.close(answer)
 }

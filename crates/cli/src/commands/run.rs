@@ -19,10 +19,11 @@ pub(crate) fn run(options: &Run, form: Form) -> Answer {
         Ok(typed) => typed,
         Err(failure) => return Answer::failed(failure),
     };
-    let opened = match open(Wanted { file, store, may_make: true, stays: false }, form) {
-        Ok(opened) => opened,
-        Err(answer) => return answer,
-    };
+    let opened =
+        match open(Wanted { file, store, option: "--store", may_make: true, stays: false }, form) {
+            Ok(opened) => opened,
+            Err(answer) => return answer,
+        };
     let answer = call(options, typed, &opened, form).unwrap_or_else(Answer::failed);
     opened.close(answer)
 }

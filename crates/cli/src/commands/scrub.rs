@@ -18,7 +18,10 @@ use serde_json::json;
 /// Looks at every row and every entry.
 pub(crate) fn run(options: &Scrub, form: Form) -> Answer {
     let (file, store) = (options.stored.file.as_str(), options.stored.store.as_deref());
-    let opened = match open(Wanted { file, store, may_make: false, stays: false }, form) {
+    let opened = match open(
+        Wanted { file, store, option: "--store", may_make: false, stays: false },
+        form,
+    ) {
         Ok(opened) => opened,
         Err(answer) => return answer,
     };

@@ -10,6 +10,8 @@
 
 mod check;
 mod files;
+#[cfg(unix)]
+mod kinds;
 mod load;
 mod readme;
 mod reference;
@@ -18,7 +20,6 @@ mod run;
 mod sessions;
 mod shell;
 mod show;
-#[cfg(unix)]
 mod stores;
 
 use std::fs;

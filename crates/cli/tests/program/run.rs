@@ -120,6 +120,7 @@ fn values_come_from_files_and_standard_input() {
 #[test]
 fn mistakes_are_told_with_the_place_and_the_way_to_call() {
     let shop = Shop::new("run-mistakes");
+    shop.done(&["view", "sku=1"]);
     let usage = "add_product shop=text sku=text title=text price=u64 [state=new|sold] \
                  [tags=[text]] [note=text] [more=json]";
     for (arguments, complaint) in [

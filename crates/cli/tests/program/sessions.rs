@@ -1,4 +1,4 @@
-//! The reference of the commands shows what they do: every session in it is played.
+//! Pages show what commands do: every session in them is played.
 //!
 //! ```text
 //! ```console data blocks   `$ command`, then what it prints; `…` stands for what differs from
@@ -9,7 +9,8 @@ use crate::{Directory, root};
 use std::path::Path;
 use std::process::Command;
 
-const PAGE: &str = "docs/reference/commands.md";
+const COMMANDS: &str = "docs/reference/commands.md";
+const GUIDE: &str = "docs/guide/first-keyspace.md";
 
 /// A command and what it is shown to print.
 struct Played {
@@ -19,19 +20,39 @@ struct Played {
 }
 
 #[test]
-fn the_sessions_of_the_page_print_what_it_says() {
-    let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+fn the_sessions_of_the_commands_print_what_the_page_says() {
+    let page = std::fs::read_to_string(root().join(COMMANDS)).unwrap();
     let directory = Directory::new("sessions");
-    let file = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    directory.write("keyspace.toml", file);
-    let played = played(&page);
-    assert!(played.len() > 10, "the sessions were found");
-    for one in played {
+    directory.write("keyspace.toml", files(&page).next().unwrap());
+    assert!(play(COMMANDS, &page, &directory) > 10, "the sessions were found");
+}
+
+#[test]
+fn the_sessions_of_the_guide_print_what_the_page_says() {
+    let page = std::fs::read_to_string(root().join(GUIDE)).unwrap();
+    let directory = Directory::new("guide");
+    // The second is the one that is refused.
+    let file: String =
+        files(&page).enumerate().filter(|(at, _)| *at != 1).map(|(_, f)| f).collect();
+    directory.write("todo.toml", &file);
+    assert!(play(GUIDE, &page, &directory) > 3, "the sessions were found");
+}
+
+/// The keyspace files of a page.
+fn files(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next())
+}
+
+/// Plays the sessions of a page, and says how many commands there were.
+fn play(name: &str, page: &str, directory: &Directory) -> usize {
+    let played = played(page);
+    for one in &played {
         let printed = run(&one.command, &directory.0);
         let shown: Vec<&str> = one.shown.iter().map(String::as_str).collect();
         let real: Vec<&str> = printed.lines().collect();
-        assert!(agree(&shown, &real), "{PAGE}:{}: `{}` prints\n{printed}", one.line, one.command);
+        assert!(agree(&shown, &real), "{name}:{}: `{}` prints\n{printed}", one.line, one.command);
     }
+    played.len()
 }
 
 fn played(page: &str) -> Vec<Played> {

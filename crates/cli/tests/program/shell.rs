@@ -114,7 +114,8 @@ fn another_store_is_another_store() {
         shop.url
     );
     let ran = shop.keyway_with("shell", &[], &script);
-    assert_eq!((ran.status, ran.complaint.as_str()), (0, ""));
+    let made = |name: &str| format!("note: made a store in {}\n", shop.directory.path(name));
+    assert_eq!((ran.status, ran.complaint), (0, made("data") + &made("other")));
     assert_eq!(ran.output, "total  1\ntotal  7\ntotal  2\n");
 }
 

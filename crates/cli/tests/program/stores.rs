@@ -1,70 +1,283 @@
-//! The program on other stores than the engine: each run is a process of its own, so that what one
-//! leaves the next must find.
+//! Commands on every kind of store: what only looks writes nothing, a store is not copied onto
+//! itself, a copy that is killed goes on, and memory does not grow with the rows.
 
-use crate::{Directory, Shop, root};
-use serde_json::{Value, json};
+use crate::{Directory, SHOP, command, keyway, keyway_with, root};
+use servers::postgres::Postgres;
+use servers::redis::RedisServer;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-impl Shop {
-    /// A shop on another kind of store.
-    fn on(scheme: &str, test: &str) -> Shop {
-        let directory = Directory::new(test);
-        let url = format!("{scheme}:{}", directory.path("data"));
-        Shop { directory, url }
+/// The servers, and places on them and on the disk.
+struct Places {
+    directory: Directory,
+    postgres: Postgres,
+    database: String,
+    redis: RedisServer,
+}
+
+const KINDS: [&str; 5] = ["engine", "files", "sqlite", "postgres", "redis"];
+
+impl Places {
+    fn new(test: &str) -> Places {
+        let postgres = Postgres::start();
+        let database = postgres.database();
+        let redis = RedisServer::start(&[]);
+        Places { directory: Directory::new(test), postgres, database, redis }
+    }
+
+    /// The place of a kind, by one of its names.
+    fn url(&self, kind: &str) -> String {
+        match kind {
+            "sqlite" => format!("sqlite:{}", self.directory.path("theirs.db")),
+            "postgres" => format!("{}?durability=process", self.postgres.url(&self.database)),
+            "redis" => format!("redis://{}/6", self.redis.address()),
+            kind => format!("{kind}:{}", self.directory.path(kind)),
+        }
+    }
+
+    /// The same place by another name.
+    fn other_url(&self, kind: &str) -> String {
+        match kind {
+            "postgres" | "redis" => self.url(kind).replace("127.0.0.1", "localhost"),
+            kind => {
+                let url = self.url(kind);
+                let at = url.rfind('/').unwrap();
+                format!("{}/.{}", &url[..at], &url[at..])
+            }
+        }
+    }
+
+    /// Puts something of another program's there; directories are left empty.
+    fn settle(&self) {
+        for kind in ["engine", "files"] {
+            fs::create_dir(self.directory.path(kind)).unwrap();
+        }
+        let theirs = rusqlite::Connection::open(self.directory.path("theirs.db")).unwrap();
+        theirs.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (7)").unwrap();
+        self.postgres.psql(&self.database, "CREATE TABLE t (n bigint)");
+        self.redis.cli(&["-n", "6", "SET", "theirs", "7"]);
+    }
+
+    /// Everything that is there.
+    fn found(&self) -> (BTreeMap<String, Vec<u8>>, String, String) {
+        let mut files = BTreeMap::new();
+        gather(&self.directory.0, &mut files);
+        let tables = "SELECT nspname FROM pg_namespace UNION ALL SELECT relname FROM pg_class \
+                      ORDER BY 1";
+        let tables = self.postgres.psql(&self.database, tables);
+        (files, tables, self.redis.cli(&["-n", "6", "KEYS", "*"]))
     }
 }
 
-/// Calls patterns, lists them page by page, looks for problems, and takes all rows out.
-fn a_day_on(scheme: &str) -> Shop {
-    let shop = Shop::on(scheme, &format!("stores-{scheme}"));
-    for (sku, title) in [("1", "Milk"), ("2", "Tea"), ("3", "Salt")] {
-        let (sku, title) = (format!("sku={sku}"), format!("title={title}"));
-        shop.done(&["add_product", "shop=a", &sku, &title, "price=5", "tags=[\"x\"]"]);
+fn gather(directory: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let content = if path.is_dir() { Vec::new() } else { fs::read(&path).unwrap() };
+        files.insert(path.display().to_string(), content);
+        if path.is_dir() {
+            gather(&path, files);
+        }
     }
-    shop.done(&["put_picture", "sku=1", "value=AP-A"]);
-    assert_eq!(shop.done(&["view", "sku=1", "amount=7"]), json!({ "total": 7 }));
-    assert_eq!(shop.done(&["view", "sku=1"]), json!({ "total": 8 }), "{scheme}");
-    let skus = |page: &Value| -> Vec<String> {
-        let rows = page["rows"].as_array().unwrap().iter();
-        rows.map(|row| row["sku"].as_str().unwrap().to_string()).collect()
-    };
-    for pattern in [&["list_products", "shop=a"][..], &["tagged", "shop=a", "tags=x"]] {
-        let first = shop.done(&[pattern, &["limit=2"]].concat());
-        assert_eq!(skus(&first), ["1", "2"], "{scheme} {pattern:?}");
-        // Another process seals cursors with the same secret.
-        let cursor = format!("cursor={}", first["next"].as_str().unwrap());
-        let rest = shop.done(&[pattern, &["limit=2", &cursor]].concat());
-        assert_eq!(skus(&rest), ["3"], "{scheme} {pattern:?}");
-        assert_eq!(rest["next"], Value::Null, "{scheme} {pattern:?}");
-    }
-    let taken = ["add_product", "shop=a", "sku=4", "title=MILK", "price=1", "--as", "ann"];
-    let ran = shop.keyway("run", &taken);
-    assert_eq!(ran.status, 3, "{scheme}: {}", ran.output);
-    assert!(ran.complaint.contains("belongs to another row"), "{scheme}: {}", ran.complaint);
-    let scrubbed = shop.keyway("scrub", &["--json"]);
-    assert_eq!((scrubbed.status, scrubbed.complaint.as_str()), (0, ""), "{scheme}");
-    let scrubbed: Value = serde_json::from_str(&scrubbed.output).unwrap();
-    let clean = json!({
-        "problems": [], "complete": true, "rows": 5, "entries": 6, "found": 0, "repaired": 0
-    });
-    assert_eq!(scrubbed, clean, "{scheme}");
-    shop
 }
 
 #[test]
-fn a_store_of_every_kind_without_a_server_says_the_same() {
-    let export = |shop: &Shop| {
-        let ran = shop.keyway("export", &[]);
-        assert_eq!((ran.status, ran.complaint.as_str()), (0, ""), "{}", shop.url);
-        ran.output
+fn what_only_looks_writes_nothing_on_any_store() {
+    let places = Places::new("stores-look");
+    places.settle();
+    let filled = format!("engine:{}", places.directory.path("filled"));
+    let add = ["run", SHOP, "view", "sku=1", "--as", "ann", "--store", &filled];
+    assert_eq!(keyway(&add).status, 0);
+    let new = format!("engine:{}", places.directory.path("new"));
+    let before = places.found();
+    for kind in KINDS {
+        let url = places.url(kind);
+        let url = url.as_str();
+        let commands: [(&[&str], &str); 5] = [
+            (&["export", SHOP, "--store", url], "--store"),
+            (&["scrub", SHOP, "--store", url], "--store"),
+            (&["scrub", SHOP, "--repair", "--store", url], "--store"),
+            (&["copy", SHOP, "--from", url, "--to", &new], "--from"),
+            (&["copy", SHOP, "--from", &filled, "--to", url, "--compare-only"], "--to"),
+        ];
+        for (arguments, option) in commands {
+            let ran = keyway(arguments);
+            assert_eq!((ran.status, ran.output.as_str()), (4, ""), "{arguments:?}");
+            assert!(ran.complaint.contains("there is no store in "), "{}", ran.complaint);
+            let fix = format!("{option} {kind}:");
+            assert!(ran.complaint.contains(&fix), "{fix}: {}", ran.complaint);
+            let (mut files, tables, keys) = places.found();
+            // A store that is only read is opened all the same.
+            let own = places.directory.path("filled");
+            files.retain(|path, _| !path.starts_with(&own));
+            let mut was = before.0.clone();
+            was.retain(|path, _| !path.starts_with(&own));
+            assert_eq!(files.keys().collect::<Vec<_>>(), was.keys().collect::<Vec<_>>());
+            assert!(files == was, "{arguments:?} changed a file");
+            assert_eq!((&tables, &keys), (&before.1, &before.2), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_store_that_is_made_is_told_once() {
+    let places = Places::new("stores-made");
+    let missing = format!("sqlite:{}", places.directory.path("missing/x.db"));
+    let urls = KINDS.iter().map(|kind| places.url(kind)).chain([missing]);
+    for url in urls {
+        let add = ["run", SHOP, "view", "sku=1", "--as", "ann", "--store", &url];
+        let told = |ran: &crate::Ran| ran.complaint.matches("note: made a store in ").count();
+        let (first, second) = (keyway(&add), keyway(&add));
+        assert_eq!((first.status, told(&first)), (0, 1), "{url}: {}", first.complaint);
+        assert_eq!((second.status, told(&second)), (0, 0), "{url}: {}", second.complaint);
+    }
+    let ran = keyway(&["run", SHOP, "view", "sku=1", "--as", "ann", "--store", "memory:"]);
+    assert_eq!((ran.status, ran.complaint.as_str()), (0, ""));
+}
+
+#[test]
+fn a_store_is_not_copied_onto_itself_by_another_name() {
+    let places = Places::new("stores-itself");
+    for kind in KINDS {
+        let (from, to) = (places.url(kind), places.other_url(kind));
+        assert_ne!(from, to);
+        let add = ["run", SHOP, "view", "sku=1", "--as", "ann", "--store", &from];
+        assert_eq!(keyway(&add).status, 0);
+        let mut names = vec![to];
+        if kind == "sqlite" {
+            let (file, link) = (places.directory.path("theirs.db"), places.directory.path("l.db"));
+            fs::hard_link(file, &link).unwrap();
+            names.push(format!("sqlite:{link}"));
+        }
+        for to in names {
+            let ran = keyway(&["copy", SHOP, "--from", &from, "--to", &to]);
+            assert_eq!(ran.status, 2, "{to}: {}{}", ran.output, ran.complaint);
+            assert!(ran.complaint.contains("onto itself"), "{to}: {}", ran.complaint);
+        }
+    }
+    // Another database of the same server is another store.
+    let to = format!("redis://{}/7", places.redis.address());
+    let ran = keyway(&["copy", SHOP, "--from", &places.url("redis"), "--to", &to]);
+    assert_eq!(ran.status, 0, "{}", ran.complaint);
+}
+
+/// An export of so many pictures, each of so many bytes.
+fn pictures(count: usize, bytes: usize) -> String {
+    let mut lines = "{\"keyway\":1,\"keyspace\":\"shop\"}\n".to_string();
+    // Four letters are three bytes.
+    let value = "QUJD".repeat(bytes.div_ceil(3));
+    for number in 0..count {
+        lines.push_str(&format!(
+            "{{\"collection\":\"pictures\",\"row\":{{\"sku\":\"{number}\",\"value\":\"{value}\"}}}}\n"
+        ));
+    }
+    lines + &format!("{{\"end\":{{\"rows\":{count}}}}}\n")
+}
+
+/// A copy of the shop's file, with notes of copies beside it alone.
+fn own_file(directory: &Directory) -> String {
+    directory.write("shop.toml", &fs::read_to_string(root().join(SHOP)).unwrap())
+}
+
+/// What the note of a copy says, if there is one: the collection, and the digits of the last key.
+fn noted(directory: &Directory) -> Option<(String, String)> {
+    let names = fs::read_dir(directory.path(".keyway")).ok()?.flatten();
+    let mut notes = names.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with("copy-") && !name.ends_with(".part")
+    });
+    let text = fs::read_to_string(notes.next()?.path()).ok()?;
+    let mut lines = text.lines();
+    Some((lines.next()?.to_string(), lines.next().unwrap_or_default().to_string()))
+}
+
+/// Kills a copy in the middle of a collection and runs it again; answers what it says then.
+fn killed_and_run_again(directory: &Directory, from: &str, rows: usize) -> serde_json::Value {
+    let file = own_file(directory);
+    let filled = keyway_with(&["import", &file, "--store", from], &pictures(rows, 30), &[]);
+    assert_eq!(filled.status, 0, "{}", filled.complaint);
+    let to = format!("engine:{}?durability=process", directory.path("target"));
+    let copy = ["copy", &file, "--from", from, "--to", &to, "--json"];
+    let mut child = command(&copy).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    loop {
+        assert!(child.try_wait().unwrap().is_none(), "the copy was not killed in time");
+        if noted(directory).is_some_and(|(name, after)| name == "pictures" && !after.is_empty()) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(noted(directory).unwrap().0, "pictures");
+    let ran = keyway(&copy);
+    assert_eq!(ran.status, 0, "{}", ran.complaint);
+    assert_eq!(noted(directory), None);
+    let said: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
+    assert_eq!(said["collections"][1]["to"]["rows"], rows);
+    assert_eq!(said["collections"][1]["same"], true);
+    assert_eq!(said["resumed"], true);
+    said
+}
+
+#[test]
+fn a_copy_that_is_killed_goes_on() {
+    const ROWS: usize = 30_000;
+    let directory = Directory::new("stores-killed-sqlite");
+    let from = format!("sqlite:{}?durability=process", directory.path("source.db"));
+    let said = killed_and_run_again(&directory, &from, ROWS);
+    assert_eq!(said["begun_anew"], serde_json::Value::Null);
+    assert!(said["copied"].as_u64().unwrap() < ROWS as u64, "{said}");
+}
+
+#[test]
+fn a_copy_from_redis_that_is_killed_begins_its_collection_anew() {
+    const ROWS: usize = 30_000;
+    let redis = RedisServer::start(&[]);
+    let directory = Directory::new("stores-killed-redis");
+    let said = killed_and_run_again(&directory, &redis.url(), ROWS);
+    assert_eq!(said["begun_anew"], "pictures");
+    assert_eq!(said["copied"], ROWS);
+}
+
+/// The most memory that a run of the program had, in KiB.
+fn peak(arguments: &[&str]) -> u64 {
+    let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let ended = loop {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let found = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        peak = found.unwrap_or(0).max(peak);
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        std::thread::sleep(Duration::from_millis(2));
     };
-    let on_engine = export(&a_day_on("engine"));
-    let files = a_day_on("files");
-    assert_eq!(export(&files), on_engine);
-    let sqlite = a_day_on("sqlite");
-    assert_eq!(export(&sqlite), on_engine);
-    // What is there is what a person would look for.
-    let product = files.directory.read("data/shop/a/1.json");
-    assert_eq!(serde_json::from_str::<Value>(&product).unwrap()["title"], "Milk");
-    let database = std::fs::read(root().join(sqlite.directory.path("data"))).unwrap();
-    assert!(database.starts_with(b"SQLite format 3\0"));
+    assert!(ended.success(), "{arguments:?}");
+    peak
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_rows() {
+    const ROW: usize = 6_000;
+    let mut peaks = Vec::new();
+    for rows in [1_000, 10_000] {
+        let directory = Directory::new(&format!("stores-memory-{rows}"));
+        let url = |name: &str| format!("sqlite:{}?durability=none", directory.path(name));
+        let (from, to) = (url("from.db"), url("to.db"));
+        let (file, lines) = (own_file(&directory), pictures(rows, ROW));
+        let filled = keyway_with(&["import", &file, "--store", &from], &lines, &[]);
+        assert_eq!(filled.status, 0, "{}", filled.complaint);
+        let out = directory.path("rows.jsonl");
+        let exported = peak(&["export", &file, "--store", &from, "-o", &out]);
+        peaks.push((exported, peak(&["copy", &file, "--from", &from, "--to", &to])));
+    }
+    println!("KiB at most, export and copy, of 1,000 and of 10,000 rows: {peaks:?}");
+    let [small, large] = peaks[..] else { panic!("{peaks:?}") };
+    // The rows alone are 54 MB more.
+    assert!(large.0 < small.0 * 3 / 2 && large.1 < small.1 * 3 / 2, "{peaks:?}");
 }

@@ -15,9 +15,13 @@ impl Catalogue {
         is_empty: &dyn Fn(u16) -> bool,
     ) -> Result<Catalogue> {
         if self.keyspace != keyspace.name.value {
-            return Err(Error::new(ErrorKind::Mismatch, "this store belongs to another keyspace")
-                .with("belongs_to", &self.keyspace)
-                .with("given", &keyspace.name.value));
+            return Err(Error::new(
+                ErrorKind::Mismatch,
+                "this store belongs to another keyspace: open it with that one's file, or give \
+                 another store",
+            )
+            .with("belongs_to", &self.keyspace)
+            .with("given", &keyspace.name.value));
         }
         self.rename(keyspace);
         let mut found = Vec::new();

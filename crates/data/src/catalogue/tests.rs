@@ -371,6 +371,7 @@ fn a_store_of_another_keyspace_is_refused() {
     let error = reopen(&stored(FILE), &file, true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert_eq!(error.value("belongs_to"), Some("notebook"));
+    assert!(error.message().contains("open it with that one's file"), "{error}");
     assert_eq!(error.value("given"), Some("diary"));
 }
 

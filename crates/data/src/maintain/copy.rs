@@ -49,6 +49,9 @@ pub struct Copy<'a> {
     current: Option<(Arc<CollectionSchema>, Walk)>,
     /// Rows copied so far, since it was begun or taken up again.
     pub rows: u64,
+    /// The collection that an interrupted copy was in, if it is copied from its beginning: its
+    /// source cannot go on in the middle.
+    pub begun_anew: Option<String>,
 }
 
 impl<'a> Copy<'a> {
@@ -62,10 +65,13 @@ impl<'a> Copy<'a> {
         let import = Import::new(to.store, to.schema, clock, random, Existing::Replace);
         let mut ahead: Vec<Arc<CollectionSchema>> = from.schema.collections().to_vec();
         let mut current = None;
+        let mut begun_anew = None;
         if let Some(mark) = mark {
             let place = ahead.iter().position(|one| one.name() == mark.collection);
             ahead.drain(..place.ok_or_else(|| forgotten(mark))?);
-            if let Some(after) = &mark.after {
+            if mark.after.is_some() && !from.store.resumes_walks() {
+                begun_anew = Some(mark.collection.clone());
+            } else if let Some(after) = &mark.after {
                 let collection = ahead.remove(0);
                 let mut last = collection.key.space.to_be_bytes().to_vec();
                 last.extend_from_slice(after);
@@ -73,7 +79,7 @@ impl<'a> Copy<'a> {
             }
         }
         ahead.reverse();
-        Ok(Copy { from, to, clock, import, ahead, current, rows: 0 })
+        Ok(Copy { from, to, clock, import, ahead, current, rows: 0, begun_anew })
     }
 
     /// Collections that are still to be copied, the one under way among them.

@@ -27,8 +27,8 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row, Scan, Store,
-    door,
+    AtOnce, Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row,
+    Scan, Store, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -80,6 +80,10 @@ impl Store for MemoryStore {
         Ok(self.rows.read()?.get(keys))
     }
 
+    fn at_once(&self) -> Option<&dyn AtOnce> {
+        Some(self)
+    }
+
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         Ok(self.rows.read()?.scan(scan))
@@ -97,6 +101,14 @@ impl Store for MemoryStore {
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         Ok(self.rows.write()?.sweep(now, rows))
+    }
+}
+
+impl AtOnce for MemoryStore {
+    fn row(&self, key: &Key) -> Result<Option<Row>> {
+        let key = std::slice::from_ref(key);
+        door::check_keys(key)?;
+        Ok(self.rows.read()?.get(key).pop().flatten())
     }
 }
 

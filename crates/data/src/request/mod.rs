@@ -162,12 +162,38 @@ impl Runtime {
 
     /// Makes a call.
     pub async fn call(&self, call: Call<'_>) -> Result<Reply> {
+        if let Some(reply) = self.call_at_once(&call) {
+            return reply;
+        }
+        let mut session = self.session(&call);
+        let answer = self.answer(&mut session, &call).await;
+        self.reply(session, &call, answer)
+    }
+
+    /// Makes a call that needs no waiting. Nothing is done if this is none: then
+    /// [`Runtime::call`] makes it.
+    pub fn call_at_once(&self, call: &Call<'_>) -> Option<Result<Reply>> {
+        let store = if call.pattern.is_point { self.store.at_once() } else { None }?;
+        let mut session = self.session(call);
+        let answer = admit(call).and_then(|()| read::get_at_once(&mut session, store, call));
+        Some(self.reply(session, call, answer))
+    }
+
+    fn session(&self, call: &Call<'_>) -> Session<'_> {
         let now = self.options.clock.now();
         let deadline = now.saturating_add(self.options.call_milliseconds_max);
-        let mut session =
-            Session::new(self.store.as_ref(), &self.schema, now, deadline).sharing(&self.shared);
+        let session = Session::new(self.store.as_ref(), &self.schema, now, deadline);
+        let mut session = session.sharing(&self.shared);
         session.repeatable = call.id.is_some();
-        let answer = self.answer(&mut session, &call).await;
+        session
+    }
+
+    fn reply(
+        &self,
+        mut session: Session<'_>,
+        call: &Call<'_>,
+        answer: Result<Answer>,
+    ) -> Result<Reply> {
         let answer = answer.map_err(|error| error.during(call.pattern.pattern.verb.name()))?;
         if let (true, Some(bounds)) = (self.options.check_bounds, call.pattern.bounds()) {
             session.usage.attempts = session.usage.attempts.max(1);
@@ -178,9 +204,7 @@ impl Runtime {
 
     async fn answer(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         let prepared = call.pattern;
-        prepared.offered()?;
-        admit::caller(prepared, call.caller)?;
-        call.check()?;
+        admit(call)?;
         if admit::asks_member(prepared) {
             Box::pin(admit::member(session, call)).await?;
         }
@@ -200,4 +224,11 @@ impl Runtime {
             _ => Box::pin(write::change(self, session, call)).await,
         }
     }
+}
+
+/// What is judged of a call without reading anything.
+fn admit(call: &Call<'_>) -> Result<()> {
+    call.pattern.offered()?;
+    admit::caller(call.pattern, call.caller)?;
+    call.check()
 }

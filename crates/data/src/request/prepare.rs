@@ -1,10 +1,10 @@
 //! A pattern made ready: its plan on this store, and everything that goes by name looked up once.
 
 use super::answer::AnswerShape;
-use super::cursor;
+use super::{admit, cursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
-use keyspace::model::{Pattern, Segment, StepAction, StoreKind};
+use keyspace::model::{Pattern, Segment, StepAction, StoreKind, Verb};
 use keyspace::plan::{
     Bounds, PageReads, Plan, is_admitted_late, owners_judged, page_reads, reads_stored_row, uses,
 };
@@ -25,6 +25,8 @@ pub struct Prepared {
     pub filled: Vec<String>,
     /// Whether a change reads the stored row first.
     pub reads: bool,
+    /// Whether it reads one row by its own key and nothing else.
+    pub is_point: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
     /// What a list may read for one page.
@@ -91,6 +93,7 @@ impl Prepared {
             shape,
             filled,
             reads,
+            is_point: false,
             steps,
             page_reads,
             key_arguments: Vec::new(),
@@ -98,7 +101,12 @@ impl Prepared {
             plan,
             kind,
         };
-        if prepared.collection.is_some() {
+        if let Some(collection) = &prepared.collection {
+            prepared.is_point = prepared.pattern.verb == Verb::Get
+                && prepared.pattern.many.is_none()
+                && prepared.index.is_none()
+                && !collection.model.is_counted()
+                && !admit::asks_member(&prepared);
             prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
             let (name, key) = (&schema.keyspace().name.value, prepared.key()?);
             prepared.cursor_front = cursor::bound_front(name, &prepared.pattern, key);
@@ -184,7 +192,7 @@ impl PreparedStep {
         let (allow, verb) = match &run {
             Some(run) if run.allow != keyspace::model::Allow::Step => (&run.allow, run.verb),
             Some(run) => (&atomic.allow, run.verb),
-            None => (&atomic.allow, keyspace::model::Verb::Get),
+            None => (&atomic.allow, Verb::Get),
         };
         let filled = allow.fills(&target.collection, verb);
         let shape = Arc::new(AnswerShape::whole(schema, &collection));

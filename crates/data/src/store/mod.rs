@@ -96,10 +96,22 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
+    /// The same reads without waiting, if the store has its rows in this process.
+    fn at_once(&self) -> Option<&dyn AtOnce> {
+        None
+    }
+
     /// A stretch of every row of a space, whatever its place, for whoever looks after the store.
-    /// The order is the store's own, and going on after the last key goes on in it.
+    /// The order is the store's own, and going on after the last key goes on in it. A row that
+    /// stays is met exactly once.
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.scan(scan).await
+    }
+
+    /// Whether a walk goes on after a key even if the store was opened anew since; where not, such
+    /// a walk begins anew.
+    fn resumes_walks(&self) -> bool {
+        true
     }
 
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep
@@ -128,6 +140,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// What tells this store from every other that is open now: two ways to one store say the
+    /// same, a copy of it says something else. Stores that one path names need none. Asked after
+    /// [`ensure`](Store::ensure).
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// A secret that all who use the store share, if it keeps data: the one that is there, or this
     /// one from now on. Cursors are sealed with it. Asked after [`ensure`](Store::ensure).
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
@@ -139,4 +158,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn close(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// Reads that never wait, so that nothing has to be kept for the time of waiting.
+pub trait AtOnce: Send + Sync {
+    /// The row under a key, as [`Store::get`] answers it.
+    fn row(&self, key: &Key) -> Result<Option<Row>>;
 }

@@ -10,6 +10,8 @@
 //! | K5 | two descending segments | keyspace `key_hazards.rs`, `key_properties.rs` |
 //! | K6 | text that is folded or normalised | `keys.rs`; keyspace `key_hazards.rs` |
 //! | K7 | a hint that changes where a row is found | `keys.rs` |
+//! | K8 | a name that leads out of its folder | stores `files_names.rs` |
+//! | K9 | `%` and `_` in a prefix of SQL | stores `sqlite_open.rs`, `postgres` |
 //! | K10 | a row overwritten by other bytes | `keys.rs` |
 //! | X1 | an index updated in its own step | `indexes.rs`; stores `kill_patterns` |
 //! | X2 | an update that leaves the old entry | `indexes.rs` |
@@ -35,8 +37,8 @@
 //! | C5 | a cursor of somebody else | `reads/cursors.rs`; `hostile.rs` |
 //! | C8 | another's row that answers differently from a missing one | `reads/admit.rs` |
 //!
-//! Files are this crate's where no other is named. K8 and K9 are about files and SQL, C2, C6 and C7
-//! about servers: they come with them.
+//! Files are this crate's where no other is named. C2, C6 and C7 are about serving calls to others:
+//! they come with that.
 
 #![allow(
     clippy::unwrap_used,

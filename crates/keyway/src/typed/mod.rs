@@ -8,11 +8,13 @@
 //! [`Optional`] at most, as the type of an argument that may be left out.
 
 mod answer;
+mod answering;
 mod optional;
 mod value;
 mod word;
 
 pub use answer::{FromAnswer, Results, Row};
+pub use answering::Answering;
 pub use data::request::{Given, MemberReader};
 pub use optional::Optional;
 pub(crate) use value::unexpected;
@@ -26,7 +28,6 @@ use data::store::CommitId;
 use data::{Caller, Result, Value};
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// A keyspace as somebody sees it.
@@ -47,6 +48,15 @@ impl Scope {
         TypedCall { scope: self.clone(), position, given, id: None, answer: PhantomData }
     }
 
+    /// The call if it needs no waiting; otherwise what was given comes back.
+    fn send_at_once(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+    ) -> std::result::Result<Result<data::request::Reply>, Vec<Given>> {
+        self.keyway.send_at_once(position, given, &self.caller)
+    }
+
     pub(crate) fn send(
         &self,
         position: usize,
@@ -62,9 +72,6 @@ impl Scope {
         pattern.arguments.iter().position(|argument| argument.name == name)
     }
 }
-
-/// What a call becomes when it is awaited.
-pub type Answering<R> = Pin<Box<dyn Future<Output = Result<R>> + Send>>;
 
 /// A call of a pattern that is answered with an `R`: `.await` makes it.
 #[must_use = "a call is made when it is awaited"]
@@ -107,10 +114,7 @@ impl<R: FromAnswer + 'static> IntoFuture for TypedCall<R> {
     type IntoFuture = Answering<R>;
 
     fn into_future(self) -> Answering<R> {
-        Box::pin(async move {
-            let reply = self.scope.send(self.position, self.given, self.id).await?;
-            R::from_answer(reply.answer)
-        })
+        Answering::new(self)
     }
 }
 

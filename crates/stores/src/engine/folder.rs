@@ -25,6 +25,8 @@ const ENGINE: &str = "fjall";
 const PROGRAM: &str = "keyway engine";
 /// The format this version reads and writes.
 const VERSION: &str = "1";
+/// What the line with the name of the keyspace begins with.
+const KEYSPACE: &str = "keyspace ";
 
 /// A folder that this process has for itself, until it is dropped.
 #[derive(Debug)]
@@ -73,7 +75,7 @@ impl Folder {
     pub(super) fn write_format(&self, keyspace: Option<&str>) -> Result<()> {
         let mut text = format!("{PROGRAM} {VERSION}\n");
         if let Some(keyspace) = keyspace {
-            text.push_str("keyspace ");
+            text.push_str(KEYSPACE);
             text.push_str(keyspace);
             text.push('\n');
         }
@@ -121,6 +123,13 @@ fn inspect(path: &Path) -> Result<bool> {
         Some(format) => check_format(path, &format).map(|()| false),
         None => check_free(path).map(|()| true),
     }
+}
+
+/// Whether a keyspace was ever stored in a folder; nothing in it is touched.
+pub(super) fn holds(path: &Path) -> Result<bool> {
+    let Some(format) = read_format(path)? else { return Ok(false) };
+    check_format(path, &format)?;
+    Ok(format.lines().any(|line| line.starts_with(KEYSPACE)))
 }
 
 /// The text of the format file, if there is one.

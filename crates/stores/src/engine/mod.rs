@@ -34,8 +34,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row, Scan, Store,
-    Write, door,
+    AtOnce, Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row,
+    Scan, Store, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -93,6 +93,11 @@ impl EngineStore {
         let inner = open::open(&path, options).map_err(|error| error.during("open"))?;
         let inner = RwLock::new(Some(Arc::new(inner)));
         Ok(EngineStore { path, durability: options.durability, inner })
+    }
+
+    /// Whether a keyspace was ever stored in this folder. Nothing is made or changed there.
+    pub fn holds(path: impl AsRef<Path>) -> Result<bool> {
+        folder::holds(path.as_ref()).map_err(|error| error.during("open"))
     }
 
     fn inner(&self) -> Result<Arc<Inner>> {
@@ -154,6 +159,10 @@ impl Store for EngineStore {
         read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
     }
 
+    fn at_once(&self) -> Option<&dyn AtOnce> {
+        Some(self)
+    }
+
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let inner = self.inner()?;
@@ -210,6 +219,14 @@ impl Store for EngineStore {
         let synced = self.run(commit::Committer::sync).await;
         self.release();
         synced
+    }
+}
+
+impl AtOnce for EngineStore {
+    fn row(&self, key: &Key) -> Result<Option<Row>> {
+        door::check_keys(std::slice::from_ref(key))?;
+        let inner = self.inner()?;
+        read::get_one(&inner.published.snapshot(), &inner.tables.rows, key)
     }
 }
 

@@ -17,11 +17,13 @@ const ROWS_EXPECTED: usize = 64;
 
 /// The rows under these keys, in their order.
 pub(super) fn get(snapshot: &Snapshot, rows: &Keyspace, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-    let found = keys.iter().map(|key| {
-        let stored = tables::get(snapshot, rows, key.as_ref())?;
-        stored.map(layout::decode_row).transpose()
-    });
-    found.collect()
+    keys.iter().map(|key| get_one(snapshot, rows, key)).collect()
+}
+
+/// The row under a key.
+pub(super) fn get_one(snapshot: &Snapshot, rows: &Keyspace, key: &Key) -> Result<Option<Row>> {
+    let stored = tables::get(snapshot, rows, key.as_ref())?;
+    stored.map(layout::decode_row).transpose()
 }
 
 /// A stretch of one range.

@@ -16,8 +16,8 @@ use data::catalogue::Catalogue;
 use data::schema::{CollectionSchema, ContentShape};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::layout::files::{Holds, TreeFile};
-use keyspace::model::{BodyType, Keyspace};
-use serde_json::{Map, Value as Json};
+use keyspace::model::{BodyType, Keyspace, Type};
+use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// The largest JSON that is written over several lines. Lists inside one another can make a value
@@ -36,7 +36,14 @@ pub(super) struct RowFiles {
     pub(super) fields: Option<PathTemplate>,
     holds: Holds,
     /// The names of the fields as people see them, by slot.
-    names: Vec<String>,
+    names: Vec<Name>,
+}
+
+/// The name of a field, and as JSON has it.
+#[derive(Debug)]
+struct Name {
+    text: String,
+    json: Vec<u8>,
 }
 
 /// The content of a row's files.
@@ -54,13 +61,16 @@ impl RowFiles {
         fields: Option<&TreeFile>,
     ) -> Result<RowFiles> {
         let fields = fields.map(|file| PathTemplate::of_rows(&file.path, collection));
-        let shown = collection.model.fields().iter().map(|field| keyspace.shown(&field.name));
+        let names = collection.model.fields().iter().map(|field| {
+            let text = keyspace.shown(&field.name);
+            Ok(Name { json: serde_json::to_vec(&text).map_err(no_text)?, text })
+        });
         Ok(RowFiles {
             collection: collection.clone(),
             main: PathTemplate::of_rows(&main.path, collection)?,
             fields: fields.transpose()?,
             holds: main.holds.clone(),
-            names: shown.collect(),
+            names: names.collect::<Result<_>>()?,
         })
     }
 
@@ -132,19 +142,27 @@ impl RowFiles {
         }
     }
 
-    /// The fields as a JSON object.
+    /// The fields as a JSON object, over several lines.
     fn object(&self, slots: &[Value]) -> Result<Bytes> {
+        let mut text = Vec::with_capacity(512);
         let members = self.names.iter().zip(&self.collection.slots).zip(slots);
-        let members = members
-            .map(|((name, slot), value)| (name.clone(), value.to_json(&slot.slot_type)))
-            .collect::<Map<String, Json>>();
-        pretty(&Json::Object(members))
+        for (number, ((name, slot), value)) in members.enumerate() {
+            text.extend_from_slice(if number == 0 { b"{\n  " } else { b",\n  " });
+            text.extend_from_slice(&name.json);
+            text.extend_from_slice(b": ");
+            push_member(&mut text, value, &slot.slot_type)?;
+        }
+        text.extend_from_slice(if text.is_empty() { b"{}\n" } else { b"\n}\n" });
+        match text.len() > PRETTY_BYTES_MAX {
+            false => Ok(Bytes::from(text)),
+            true => pretty(&parsed(&Bytes::from(text))?),
+        }
     }
 
     /// The fields of a JSON object, by slot. A field that is not there answers what records
     /// answer that were written before it was declared.
     fn members(&self, content: &Bytes, catalogue: &Catalogue) -> Result<Vec<Value>> {
-        let Json::Object(mut members) = json(content)? else {
+        let Json::Object(mut members) = parsed(content)? else {
             return Err(not_said("it is no JSON object"));
         };
         let mut slots = Vec::with_capacity(self.collection.slots.len());
@@ -153,7 +171,11 @@ impl RowFiles {
             _ => &[],
         };
         for ((name, slot), field) in self.names.iter().zip(&self.collection.slots).zip(missing) {
+            let name = &name.text;
             slots.push(match members.shift_remove(name) {
+                Some(Json::String(text)) if *slot.slot_type.required() == Type::Text => {
+                    Value::Text(text)
+                }
                 Some(json) => Value::from_json(&json, &slot.slot_type)
                     .map_err(|error| not_said("a field is not of its type").caused_by(error))
                     .map_err(|error| error.with("field", name))?,
@@ -185,24 +207,48 @@ fn is_shown_as(name: &str, shown: &str) -> bool {
     name == shown || plain(name) == plain(shown)
 }
 
+/// Adds the JSON of a value, as it stands in an object over several lines.
+fn push_member(text: &mut Vec<u8>, value: &Value, of: &Type) -> Result<()> {
+    let json = match value {
+        Value::Text(value) => return serde_json::to_writer(text, value).map_err(no_text),
+        value => value.to_json(of),
+    };
+    match json {
+        Json::Array(_) | Json::Object(_) => {
+            // A line break is never inside of a text: there it is escaped.
+            for byte in serde_json::to_vec_pretty(&json).map_err(no_text)? {
+                match byte {
+                    b'\n' => text.extend_from_slice(b"\n  "),
+                    byte => text.push(byte),
+                }
+            }
+            Ok(())
+        }
+        plain => serde_json::to_writer(text, &plain).map_err(no_text),
+    }
+}
+
 /// JSON over several lines; on one, where its lines would be mostly spaces.
 fn pretty(json: &Json) -> Result<Bytes> {
-    let failed = |error: serde_json::Error| {
-        Error::new(ErrorKind::Internal, "a JSON value has no text").caused_by(error)
-    };
-    let mut content = serde_json::to_vec_pretty(json).map_err(failed)?;
+    let mut content = serde_json::to_vec_pretty(json).map_err(no_text)?;
     if content.len() > PRETTY_BYTES_MAX {
-        content = serde_json::to_vec(json).map_err(failed)?;
+        content = serde_json::to_vec(json).map_err(no_text)?;
     }
     content.push(b'\n');
     Ok(Bytes::from(content))
 }
 
+fn no_text(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Internal, "a JSON value has no text").caused_by(error)
+}
+
+fn parsed(content: &Bytes) -> Result<Json> {
+    serde_json::from_slice(content).map_err(|error| not_said("it is no JSON").caused_by(error))
+}
+
+/// A JSON value as deep as one may be, and no deeper.
 fn json(content: &Bytes) -> Result<Json> {
-    let json: Json = serde_json::from_slice(content)
-        .map_err(|error| not_said("it is no JSON").caused_by(error))?;
-    // As deep as a value may be, and no deeper.
-    match Value::from_json(&json, &keyspace::model::Type::Json)? {
+    match Value::from_json(&parsed(content)?, &Type::Json)? {
         Value::Json(json) => Ok(json),
         _ => Err(no_value()),
     }

@@ -61,6 +61,6 @@ pub(super) fn in_the_way(path: &str, what: &'static str) -> Error {
 }
 
 /// Whether a path was refused because a symbolic link lies on it.
-fn is_link(error: &io::Error) -> bool {
+pub(super) fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }

@@ -66,6 +66,16 @@ pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, File)>
     Ok((disk, lock))
 }
 
+/// Whether a keyspace was ever stored in a directory; nothing in it is touched.
+pub(super) fn holds(path: &Path) -> Result<bool> {
+    if !path.join(FORMAT).exists() {
+        return Ok(false);
+    }
+    let disk = RealDisk::open(path);
+    let disk = disk.map_err(|error| error::file(error, &path.display().to_string()))?;
+    Ok(read_format(&disk)?.is_some_and(|format| format.catalogue.is_some()))
+}
+
 /// Whether a directory may become a tree, or is one.
 fn check_free(path: &Path) -> Result<()> {
     if path.join(FORMAT).exists() {

@@ -110,6 +110,11 @@ impl FilesStore {
         Ok(FilesStore { path, durability: options.durability, inner })
     }
 
+    /// Whether a keyspace was ever stored in this directory. Nothing is made or changed there.
+    pub fn holds(path: impl AsRef<Path>) -> Result<bool> {
+        folder::holds(path.as_ref()).map_err(|error| error.during("open"))
+    }
+
     /// What is wrong with the files: those that were set aside, rows that may not have changed and
     /// did, unique values that two rows have, files that are no part of the layout.
     pub fn problems(&self) -> Vec<Problem> {

@@ -1,9 +1,9 @@
 //! Reads: rows by key and stretches of a range, from memory and from the files it names.
 //!
 //! ```text
-//! memory, one look ─▶ which files ─▶ as the disk said they were? ─▶ cache, or read and hash
-//!                                        └─ no: look again, while nobody can commit
-//!                                              └─ still no: somebody else changed them
+//! memory, one look ─▶ in the cache: as the disk said they were? │ else: read, stamp and hash
+//!                        └─ no: look again, while nobody can commit
+//!                              └─ still no: somebody else changed them
 //! ```
 //!
 //! A file may be replaced between the look and the read, by a commit: then the whole is looked at
@@ -14,7 +14,7 @@ use super::content::{Contents, RowFiles};
 use super::disk::{Disk, Kind};
 use super::error;
 use super::memory::{Memory, Slot, held, row_of};
-use super::row::{Content, Hash, Known, hash_of};
+use super::row::{Content, Known, RowFile, hash_of};
 use super::shared::Shared;
 use super::tree::Tree;
 use bytes::Bytes;
@@ -160,17 +160,19 @@ pub(super) fn row(
     if let Some(row) = held(known) {
         return Ok(Some(row));
     }
-    let is_same = is_unchanged(shared.disk.as_ref(), known)?;
-    match &known.content {
+    let disk = shared.disk.as_ref();
+    if let Content::Damaged(why) = &known.content {
         // It may have been put right.
-        Content::Damaged(why) if is_same => Err(error::unreadable(&known.main.path, why)),
-        Content::Damaged(_) => Ok(None),
-        _ if !is_same => Ok(None),
-        _ => match value(shared, tree, key, known)? {
-            Some(value) => Ok(Some(row_of(known, value))),
-            None => Ok(None),
-        },
+        return match is_unchanged(disk, known)? {
+            true => Err(error::unreadable(&known.main.path, why)),
+            false => Ok(None),
+        };
     }
+    let value = match shared.cache.get(key, known.hashes()) {
+        Some(value) => is_unchanged(disk, known)?.then_some(value),
+        None => value(shared, tree, key, known)?,
+    };
+    Ok(value.map(|value| row_of(known, value)))
 }
 
 /// Whether the disk says of a row's files what it said when they were known.
@@ -191,19 +193,13 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The encoded content of a row whose files are as they were; nothing if they are not after all.
+/// The encoded content of a row, read from its files; nothing if they are not as they were.
 fn value(shared: &Shared, tree: &Tree, key: &Key, known: &Known) -> Result<Option<Bytes>> {
-    if let Some(value) = shared.cache.get(key, known.hashes()) {
-        return Ok(Some(value));
-    }
     let Some(files) = tree.rows(key.space())? else { return Ok(None) };
-    let Some((contents, hashes)) = contents(shared.disk.as_ref(), known)? else { return Ok(None) };
-    if hashes != known.hashes() {
-        return Ok(None);
-    }
+    let Some(contents) = contents(shared.disk.as_ref(), known)? else { return Ok(None) };
     let value =
         encode(tree, files, &contents).map_err(|error| error.with("file", &known.main.path))?;
-    shared.cache.insert(key.clone(), hashes, value.clone());
+    shared.cache.insert(key.clone(), known.hashes(), value.clone());
     Ok(Some(value))
 }
 
@@ -213,24 +209,31 @@ pub(super) fn encode(tree: &Tree, files: &RowFiles, contents: &Contents) -> Resu
     files.encode(&slots)
 }
 
-/// The content of a row's files, and their hashes; nothing if one is gone.
-#[allow(clippy::type_complexity, reason = "two files, two hashes")]
-fn contents(disk: &dyn Disk, known: &Known) -> Result<Option<(Contents, (Hash, Option<Hash>))>> {
-    let read = |path: &str| match disk.read(path) {
-        Ok((content, _)) => Ok(Some(Bytes::from(content))),
-        Err(error) if is_gone(&error) => Ok(None),
-        Err(error) => Err(error::file(error, path)),
+/// The content of a row's files; nothing if one is gone or not as it was. What the disk says is
+/// asked of the open file, so that no other can take its place in between.
+fn contents(disk: &dyn Disk, known: &Known) -> Result<Option<Contents>> {
+    let read = |file: &RowFile| {
+        let Some(stamp) = file.stamp else { return Ok(None) };
+        match disk.read_if(&file.path, stamp) {
+            Ok(content) => Ok(content.filter(|c| hash_of(c) == file.hash).map(Bytes::from)),
+            Err(error) if is_gone(&error) || is_no_file(&error) => Ok(None),
+            Err(error) => Err(error::file(error, &file.path)),
+        }
     };
-    let Some(main) = read(&known.main.path)? else { return Ok(None) };
+    let Some(main) = read(&known.main)? else { return Ok(None) };
     let fields = match &known.fields {
         None => None,
-        Some(file) => match read(&file.path)? {
+        Some(file) => match read(file)? {
             None => return Ok(None),
             fields => fields,
         },
     };
-    let hashes = (hash_of(&main), fields.as_ref().map(|fields| hash_of(fields)));
-    Ok(Some((Contents { main, fields }, hashes)))
+    Ok(Some(Contents { main, fields }))
+}
+
+/// Whether an error says that something else than a file lies under a path.
+fn is_no_file(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::IsADirectory || error::is_link(error)
 }
 
 /// Why a row cannot be read, if it cannot.

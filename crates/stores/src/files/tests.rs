@@ -39,6 +39,11 @@ index.by_star  = { key = "stars:{room} | {stars}", expect = { rows_per_group = 1
 key   = "words:{word: text}"
 value = "text"
 
+[collection.pictures]
+key    = "pictures:{album: text} | {picture: text}"
+fields = { title = "text" }
+body   = "bytes"
+
 [collection.hits]
 key   = "hits:{page: text}"
 value = "counter"
@@ -52,6 +57,8 @@ starred    = { list = "notes.by_star", page = 10 }
 put_word   = { put = "words", if_version = true, allow = "user" }
 drop_word  = { delete = "words", allow = "user" }
 word       = { get = "words" }
+put_picture = { put = "pictures", allow = "user" }
+pictures   = { list = "pictures", page = 10 }
 hit        = { add = "hits", allow = "user" }
 hits       = { get = "hits" }
 "#;
@@ -91,6 +98,22 @@ impl Tree {
 
     fn word(&self, word: &str, text: &str) -> Write {
         self.put("words", &[word], &[Value::Text(text.to_string())])
+    }
+
+    /// A note, with its entries.
+    fn note(&self, key: [&str; 2], title: &str) -> Vec<Write> {
+        let slots = [Value::Text(title.to_string()), Value::I64(3)];
+        let segments = key.map(|part| Value::Text(part.to_string()));
+        let collection = self.schema.collection("notes").unwrap();
+        let entries = data::entries::entries(collection, &segments, &slots).unwrap();
+        let entries = entries.into_iter().map(|entry| Write::Put {
+            key: entry.key,
+            value: entry.value,
+            expires: None,
+            versioned: false,
+            trail: None,
+        });
+        std::iter::once(self.put("notes", &key, &slots)).chain(entries).collect()
     }
 
     fn commit(&mut self, id: u8, writes: Vec<Write>) -> Result<Outcome> {

@@ -76,6 +76,39 @@ pub(super) async fn ensure(
     Ok(Ready { pool: pool.clone(), tables, seed, take: Arc::from(super::lock::TAKE), helper })
 }
 
+/// Whether the database has the schema of a keyspace, and says of itself that it is in it.
+pub(super) async fn holds(pool: &Arc<Pool>, keyspace: &Keyspace) -> Result<bool> {
+    let lease = pool.lease(Instant::now() + ENSURE_WITHIN).await?;
+    let layout = layout(keyspace);
+    let (schema, helper) = (layout.schema.as_str(), helper(&layout));
+    // Another program may have a table of this name.
+    let columns = "SELECT count(*) FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid \
+                   JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 \
+                   WHERE n.nspname = $1 AND t.relname = $2 AND t.relkind = 'r' \
+                   AND a.attname IN ('name', 'catalogue')";
+    let found = lease.client()?.query_one(columns, &[&schema, &helper]).await.map_err(failed)?;
+    let columns: i64 = found.try_get(0).map_err(failed)?;
+    let holds = columns == 2 && {
+        let dialect = Dialect::Postgres;
+        let table = format!("{}.{}", dialect.name(schema), dialect.name(helper));
+        let kept = format!("SELECT 1 FROM {table} WHERE name <> $1 LIMIT 1");
+        !lease.client()?.query(&kept, &[&SHARED_KEY]).await.map_err(failed)?.is_empty()
+    };
+    lease.give_back();
+    Ok(holds)
+}
+
+/// What tells a database on a running server from every other, and the schema in it.
+pub(super) async fn identity(ready: &Ready) -> Result<String> {
+    let asked = "SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), \
+                 current_setting('port'), (SELECT oid FROM pg_database \
+                 WHERE datname = current_database()), current_schema())";
+    let lease = ready.pool.lease(Instant::now() + ENSURE_WITHIN).await?;
+    let row = lease.client()?.query_one(asked, &[]).await.map_err(failed)?;
+    lease.give_back();
+    row.try_get(0).map_err(failed)
+}
+
 /// A keyspace whose tables are being made.
 #[derive(Clone, Copy)]
 pub(super) struct Making<'m> {
@@ -203,9 +236,14 @@ impl Making<'_> {
         let name: String = row.try_get(0).map_err(failed)?;
         let format: i64 = row.try_get(1).map_err(failed)?;
         if name != self.keyspace.name.value {
-            return Err(Error::new(ErrorKind::Mismatch, "this schema belongs to another keyspace")
-                .with("belongs_to", name)
-                .with("given", &self.keyspace.name.value));
+            return Err(Error::new(
+                ErrorKind::Mismatch,
+                "this schema belongs to another keyspace: name this one otherwise, or give another \
+                 database",
+            )
+            .with("schema", &self.layout.schema)
+            .with("belongs_to", name)
+            .with("given", &self.keyspace.name.value));
         }
         if format != FORMAT {
             return Err(Error::new(

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tokio_postgres::{Client, Config, NoTls, Row, RowStream, Statement};
 
 /// How long connecting may take.
@@ -100,14 +100,15 @@ impl Pool {
             Some(connection) => connection,
             None => self.connect(until).await?,
         };
-        Ok(Lease { connection: Some(connection), pool: self.clone(), _permit: permit })
+        Ok(Lease { connection: Some(connection), until, pool: self.clone(), _permit: permit })
     }
 
     async fn connect(&self, until: Instant) -> Result<Connection> {
         let until = until.min(Instant::now() + CONNECT_WITHIN);
         let connecting = async {
+            let connected = self.config.connect(NoTls).await;
             let (client, connection) =
-                self.config.connect(NoTls).await.map_err(error::connecting)?;
+                connected.map_err(|error| error::connecting(error, &self.config))?;
             let driver = tokio::spawn(async move {
                 // What went wrong is told to whoever waits for an answer.
                 let _ = connection.await;
@@ -138,6 +139,8 @@ impl Pool {
 /// A connection in somebody's hands.
 pub(super) struct Lease {
     connection: Option<Connection>,
+    /// When whoever holds it must be answered.
+    until: Instant,
     pool: Arc<Pool>,
     _permit: OwnedSemaphorePermit,
 }
@@ -172,12 +175,13 @@ impl Lease {
 
     /// A statement, prepared on this connection the first time.
     pub(super) async fn statement(&mut self, text: &Arc<str>) -> Result<Statement, Fault> {
+        let until = self.until.min(Instant::now() + ANSWER_WITHIN);
         let connection = self.connection()?;
         let place = text.as_ptr().addr();
         if let Some((_, statement)) = connection.statements.get(&place) {
             return Ok(statement.clone());
         }
-        let prepared = timeout(ANSWER_WITHIN, connection.client.prepare(text)).await;
+        let prepared = timeout_at(until, connection.client.prepare(text)).await;
         let statement = prepared.map_err(|_| Fault::Lost(error::late()))??;
         connection.statements.insert(place, (text.clone(), statement.clone()));
         Ok(statement)

@@ -7,7 +7,9 @@
 //! | a table or column is not as the layout has it | `Mismatch` |
 //! | the id of a batch is there already | its outcome is read |
 
+use super::open;
 use data::{Error, ErrorKind};
+use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 
 /// What became of a statement that failed.
@@ -41,7 +43,7 @@ impl From<tokio_postgres::Error> for Fault {
         let Some(report) = error.as_db_error() else {
             let is_lost = error.is_closed() || is_io(&error);
             return match is_lost {
-                true => Fault::Lost(lost().caused_by(error)),
+                true => Fault::Lost(lost().caused_by(cause(&error))),
                 false => Fault::Refused(
                     Error::new(ErrorKind::Internal, "a statement does not fit its values")
                         .caused_by(error),
@@ -92,13 +94,30 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
+/// The innermost cause: those around it add nothing to our own sentences.
+fn cause(error: &tokio_postgres::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
 /// What a failed attempt to connect becomes.
-pub(super) fn connecting(error: tokio_postgres::Error) -> Error {
+pub(super) fn connecting(error: tokio_postgres::Error, config: &Config) -> Error {
+    let user = config.get_user().unwrap_or_default();
     let Some(report) = error.as_db_error() else {
-        return Error::new(ErrorKind::Unavailable, "PostgreSQL cannot be reached").caused_by(error);
+        let (kind, message) = match is_io(&error) || error.is_closed() {
+            true => (ErrorKind::Unavailable, "PostgreSQL cannot be reached"),
+            false => (ErrorKind::Argument, UNKNOWN_USER),
+        };
+        let error = Error::new(kind, message).caused_by(cause(&error));
+        let error = if kind == ErrorKind::Argument { error.with("user", user) } else { error };
+        return error.with("address", open::address(config));
     };
     let with = |kind: ErrorKind, message: &'static str| {
         Error::new(kind, message)
+            .with("address", open::address(config))
             .with("code", report.code().code())
             .with("server", report.message())
     };
@@ -107,11 +126,14 @@ pub(super) fn connecting(error: tokio_postgres::Error) -> Error {
             with(ErrorKind::Argument, "there is no such database; create it, or name another")
         }
         code if code.code().starts_with("28") => {
-            with(ErrorKind::Argument, "PostgreSQL does not know this user or password")
+            with(ErrorKind::Argument, UNKNOWN_USER).with("user", user)
         }
         _ => with(ErrorKind::Unavailable, "PostgreSQL takes no connection now"),
     }
 }
+
+const UNKNOWN_USER: &str = "PostgreSQL does not take this user with this password: give others in \
+     the URL, `postgres://user:password@host/database`";
 
 /// A connection that broke off.
 pub(super) fn lost() -> Error {

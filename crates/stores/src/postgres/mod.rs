@@ -101,22 +101,36 @@ impl PostgresStore {
         })
     }
 
+    /// Whether a keyspace was ever stored in this database. Asked before
+    /// [`ensure`](Store::ensure), it writes nothing.
+    pub async fn holds(&self, keyspace: &Keyspace) -> Result<bool> {
+        let asked = catalogue::holds(&self.pool, keyspace);
+        self.within(asked).await.map_err(|error| error.during("open"))
+    }
+
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner).clone();
         ready.ok_or_else(error::not_ready)
     }
 
     /// Waits in the run time of the caller, or in the one the store was opened in.
-    async fn within<T>(&self, work: impl Future<Output = T>) -> T {
-        if Handle::try_current().is_ok() {
-            return work.await;
-        }
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            let _entered = self.runtime.enter();
-            work.as_mut().poll(context)
+    async fn within<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let answer = match Handle::try_current() {
+            Ok(_) => work.await,
+            Err(_) => {
+                let mut work = pin!(work);
+                poll_fn(|context| {
+                    let _entered = self.runtime.enter();
+                    work.as_mut().poll(context)
+                })
+                .await
+            }
+        };
+        // Says which server does not answer.
+        answer.map_err(|error| match (error.kind(), error.value("address")) {
+            (ErrorKind::Unavailable, None) => error.with("address", &self.address),
+            _ => error,
         })
-        .await
     }
 }
 
@@ -179,6 +193,11 @@ impl Store for PostgresStore {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
         self.within(sweep::sweep(&ready, now, rows)).await
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        let ready = self.ready()?;
+        self.within(catalogue::identity(&ready)).await.map(Some)
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {

@@ -7,11 +7,15 @@
 //! Messages name the parameter or the setting and never the password.
 
 use super::Options;
+use super::catalogue::failed;
+use super::error::late;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use std::str::FromStr;
+use std::time::Duration;
+use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Client, Config};
+use tokio_postgres::{Client, Config, Row};
 
 /// The oldest server that is offered.
 const VERSION_MIN: i32 = 130_000;
@@ -71,50 +75,168 @@ pub(super) fn address(config: &Config) -> String {
 const SETTINGS: &str = "\
     SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), \
     current_setting('fsync'), current_setting('full_page_writes'), \
-    current_setting('synchronous_commit'), pg_is_in_recovery()";
+    current_setting('synchronous_commit'), pg_is_in_recovery(), \
+    current_setting('transaction_read_only')";
+
+/// How long a server may take to say what it is like.
+const CHECK_WITHIN: Duration = Duration::from_secs(20);
 
 /// Ends what is done for a client that is gone.
 const NOTICE: &str = "SET client_connection_check_interval = '1s'";
 
 /// Refuses a server that cannot keep what the options promise; answers what sessions are set to.
 pub(super) async fn check(client: &Client, options: &Options) -> Result<String> {
-    let found = client.query_one(SETTINGS, &[]).await;
-    let found = found.map_err(|error| super::error::Fault::from(error).into_error())?;
-    let text = |place: usize| found.try_get::<_, String>(place).unwrap_or_default();
-    let version: i32 = found.try_get(0).unwrap_or_default();
-    let refused = |message: &'static str, is: String| {
-        Err(Error::new(ErrorKind::Unsupported, message).with("is", is))
+    let checked = async {
+        let found = client.query_one(SETTINGS, &[]).await.map_err(failed)?;
+        let mut settings = Server::read(&found).map_err(failed)?.judge(options.durability)?;
+        // Some versions and systems cannot notice that a client is gone.
+        if client.batch_execute(NOTICE).await.is_ok() {
+            settings = format!("{settings}; {NOTICE}");
+        }
+        Ok(settings)
     };
-    if version < VERSION_MIN {
-        let is = format!("{}", version / 10_000);
-        return refused("PostgreSQL 13 or newer is needed", is);
+    timeout(CHECK_WITHIN, checked).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// What a server and the sessions of this user are like.
+#[derive(Clone, Debug)]
+struct Server {
+    /// `130004` is 13.4.
+    version: i32,
+    encoding: String,
+    fsync: String,
+    full_page_writes: String,
+    synchronous_commit: String,
+    is_standby: bool,
+    read_only: String,
+}
+
+impl Server {
+    fn read(found: &Row) -> Result<Server, tokio_postgres::Error> {
+        Ok(Server {
+            version: found.try_get(0)?,
+            encoding: found.try_get(1)?,
+            fsync: found.try_get(2)?,
+            full_page_writes: found.try_get(3)?,
+            synchronous_commit: found.try_get(4)?,
+            is_standby: found.try_get(5)?,
+            read_only: found.try_get(6)?,
+        })
     }
-    if text(1) != "UTF8" {
-        return refused(
-            "the database is not in UTF-8; create one with `ENCODING 'UTF8' TEMPLATE template0`",
-            text(1),
-        );
-    }
-    if found.try_get(5).unwrap_or(false) {
-        return refused("this server is a standby; connect to the primary", "standby".to_string());
-    }
-    if options.durability == Durability::Power {
-        for (place, name) in [(2, "fsync"), (3, "full_page_writes")] {
-            if text(place) != "on" {
-                let message = "the server does not survive a power cut; set `fsync` and \
-                     `full_page_writes` on, or open the store with `durability=process`";
-                return refused(message, format!("{name} is {}", text(place)));
+
+    /// What sessions must be set to for what is promised, if the server can keep it.
+    fn judge(&self, durability: Durability) -> Result<String> {
+        let refused = |message: &'static str, is: &str| {
+            Err(Error::new(ErrorKind::Unsupported, message).with("is", is))
+        };
+        if self.version < VERSION_MIN {
+            let is = (self.version / 10_000).to_string();
+            return refused("PostgreSQL 13 or newer is needed", &is);
+        }
+        if self.encoding != "UTF8" {
+            return refused(
+                "the database is not in UTF-8; create one with `ENCODING 'UTF8' TEMPLATE \
+                 template0`",
+                &self.encoding,
+            );
+        }
+        if self.is_standby {
+            return refused("this server is a standby; connect to the primary", "standby");
+        }
+        if self.read_only != "off" {
+            return refused(
+                "sessions of this user only read; set `default_transaction_read_only` off for \
+                 them, or give another user in the URL",
+                "read only",
+            );
+        }
+        if durability == Durability::Power {
+            for (name, is) in [("fsync", &self.fsync), ("full_page_writes", &self.full_page_writes)]
+            {
+                if is != "on" {
+                    let message = "the server does not survive a power cut; set `fsync` and \
+                         `full_page_writes` on, or open the store with `durability=process`";
+                    return refused(message, &format!("{name} is {is}"));
+                }
             }
         }
+        Ok(match (durability, self.synchronous_commit.as_str()) {
+            (Durability::None, _) => "SET synchronous_commit = off".to_string(),
+            (_, "off") => "SET synchronous_commit = on".to_string(),
+            (_, stronger) => format!("SET synchronous_commit = {stronger}"),
+        })
     }
-    let mut settings = match (options.durability, text(4).as_str()) {
-        (Durability::None, _) => "SET synchronous_commit = off".to_string(),
-        (_, "off") => "SET synchronous_commit = on".to_string(),
-        (_, stronger) => format!("SET synchronous_commit = {stronger}"),
-    };
-    // Some versions and systems cannot notice that a client is gone.
-    if client.batch_execute(NOTICE).await.is_ok() {
-        settings = format!("{settings}; {NOTICE}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Server {
+        let on = || "on".to_string();
+        Server {
+            version: 130_000,
+            encoding: "UTF8".to_string(),
+            fsync: on(),
+            full_page_writes: on(),
+            synchronous_commit: on(),
+            is_standby: false,
+            read_only: "off".to_string(),
+        }
     }
-    Ok(settings)
+
+    /// What is said to a server that differs from a good one.
+    fn told(durability: Durability, change: impl FnOnce(&mut Server)) -> String {
+        let mut server = good();
+        change(&mut server);
+        let error = server.judge(durability).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_good_server_is_taken() {
+        for durability in [Durability::None, Durability::Process, Durability::Power] {
+            good().judge(durability).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_server_must_be_is_refused_with_the_fix() {
+        use Durability::None as Nothing;
+        let old = told(Nothing, |server| server.version = 129_999);
+        assert!(old.contains("13 or newer") && old.contains("is: 12"), "{old}");
+        let latin = told(Nothing, |server| server.encoding = "LATIN1".to_string());
+        assert!(latin.contains("ENCODING 'UTF8'") && latin.contains("is: LATIN1"), "{latin}");
+        let standby = told(Nothing, |server| server.is_standby = true);
+        assert!(standby.contains("connect to the primary"), "{standby}");
+        let reads = told(Nothing, |server| server.read_only = "on".to_string());
+        assert!(reads.contains("default_transaction_read_only"), "{reads}");
+    }
+
+    #[test]
+    fn only_power_needs_the_disk_to_be_waited_for() {
+        let no_sync = |server: &mut Server| server.fsync = "off".to_string();
+        let halves = |server: &mut Server| server.full_page_writes = "off".to_string();
+        let refused = told(Durability::Power, no_sync);
+        assert!(refused.contains("is: fsync is off") && refused.contains("durability=process"));
+        let refused = told(Durability::Power, halves);
+        assert!(refused.contains("is: full_page_writes is off"), "{refused}");
+        let mut server = good();
+        no_sync(&mut server);
+        halves(&mut server);
+        server.judge(Durability::Process).unwrap();
+    }
+
+    #[test]
+    fn sessions_wait_for_their_commits_as_promised() {
+        let set = |is: &str, durability| {
+            let server = Server { synchronous_commit: is.to_string(), ..good() };
+            server.judge(durability).unwrap()
+        };
+        assert_eq!(set("off", Durability::Power), "SET synchronous_commit = on");
+        assert_eq!(set("off", Durability::Process), "SET synchronous_commit = on");
+        assert_eq!(set("remote_apply", Durability::Power), "SET synchronous_commit = remote_apply");
+        assert_eq!(set("on", Durability::None), "SET synchronous_commit = off");
+    }
 }

@@ -12,7 +12,7 @@ use super::layout::{Ends, Layout, Place, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
 use super::outcome::version_text;
-use super::script::Arguments;
+use super::script::{Arguments, Texts};
 use data::clock::Milliseconds;
 use data::store::limits::REDIS_SET_ROWS_MAX;
 use data::store::{Batch, Check, CommitId, Expect, Key, Write};
@@ -32,7 +32,7 @@ pub(super) struct Call {
     checks: Section,
     adds: Section,
     sets: Vec<SetChange>,
-    pub(super) writes: Section,
+    pub(super) writes: Writes,
 }
 
 /// What happens to one Set.
@@ -46,39 +46,57 @@ pub(super) struct SetChange {
     pub(super) less: Vec<Vec<u8>>,
 }
 
-/// A list of arguments.
+/// Things of one kind, each some arguments.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     count: usize,
-    values: Vec<Vec<u8>>,
+    pub(super) texts: Texts,
 }
 
-impl Section {
-    pub(super) fn push(&mut self, value: impl Into<Vec<u8>>) {
-        self.values.push(value.into());
-    }
-
-    pub(super) fn number(&mut self, number: impl std::fmt::Display) {
-        self.push(number.to_string());
-    }
+/// What is written: a letter and the number of a key each, and their arguments.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    /// Four bytes each.
+    steps: Vec<u8>,
+    pub(super) texts: Texts,
 }
 
-/// Where the number of what follows belongs.
-pub(super) struct Reserved(usize);
+/// What happens to a key; the script knows each by its letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Step {
+    Member = b'm',
+    Hash = b'h',
+    String = b's',
+    Field = b'f',
+    /// A String that ends.
+    Ending = b'e',
+    /// When a key ends.
+    Ends = b'x',
+    /// When a row ends, in the sorted set of its group.
+    Due = b'd',
+    NoKey = b'K',
+    NoMember = b'M',
+    NoField = b'F',
+    /// A slice is named no more if it has nothing left.
+    NoSlice = b'S',
+    /// What follows is done only if the key holds something.
+    OnlyIf = b'o',
+}
 
-impl Section {
-    /// Makes room for the number of the arguments that follow.
-    pub(super) fn reserve(&mut self) -> Reserved {
-        self.push("");
-        Reserved(self.values.len())
+impl Writes {
+    /// Adds a step on the key with this number; what it needs besides is added to `texts`.
+    pub(super) fn step(&mut self, step: Step, key: usize) {
+        let [.., high, middle, low] = key.to_be_bytes();
+        self.steps.extend_from_slice(&[step as u8, high, middle, low]);
     }
 
-    /// Fills in how many have followed.
-    pub(super) fn fill(&mut self, place: Reserved) {
-        let followed = self.values.len() - place.0;
-        if let Some(number) = self.values.get_mut(place.0 - 1) {
-            *number = followed.to_string().into_bytes();
-        }
+    /// Adds what others do, behind how much it is.
+    pub(super) fn append_counted(&mut self, others: &Writes) {
+        self.texts.number(others.texts.len());
+        self.texts.number(others.steps.len());
+        self.texts.append(&others.texts);
+        self.steps.extend_from_slice(&others.steps);
     }
 }
 
@@ -114,24 +132,27 @@ impl Call {
 
     /// All arguments, in the script's order.
     pub(super) fn finish(self, id: Option<CommitId>, now: Milliseconds) -> Arguments {
-        let Call { mut arguments, mut checks, mut adds, sets, mut writes } = self;
-        arguments.push(id.map_or(String::new(), |id| version_text(&id)));
-        arguments.number(now);
-        arguments.push(arguments.letters());
-        arguments.number(checks.count);
-        arguments.append(&mut checks.values);
-        arguments.number(adds.count);
-        arguments.append(&mut adds.values);
-        arguments.number(REDIS_SET_ROWS_MAX);
-        arguments.number(sets.len());
-        for SetChange { key, mut more, mut less } in sets {
-            arguments.number(key);
-            arguments.number(more.len());
-            arguments.append(&mut more);
-            arguments.number(less.len());
-            arguments.append(&mut less);
+        let Call { mut arguments, checks, adds, sets, writes } = self;
+        let letters = arguments.letters();
+        let values = &mut arguments.values;
+        values.push(id.map_or(String::new(), |id| version_text(&id)));
+        values.number(now);
+        values.push(letters);
+        values.number(checks.count);
+        values.append(&checks.texts);
+        values.number(adds.count);
+        values.append(&adds.texts);
+        values.number(REDIS_SET_ROWS_MAX);
+        values.number(sets.len());
+        for SetChange { key, more, less } in sets {
+            values.number(key);
+            values.number(more.len());
+            more.iter().for_each(|member| values.push(member));
+            values.number(less.len());
+            less.iter().for_each(|member| values.push(member));
         }
-        arguments.append(&mut writes.values);
+        values.push(&writes.steps);
+        values.append(&writes.texts);
         arguments
     }
 
@@ -140,16 +161,16 @@ impl Call {
         let row = place.parts(check.key.as_ref())?;
         self.locate(layout, place, &row)?;
         match check.expect {
-            Expect::Absent => self.checks.push("a"),
-            Expect::Present => self.checks.push("p"),
-            Expect::Physical(None) => self.checks.push("n"),
+            Expect::Absent => self.checks.texts.push("a"),
+            Expect::Present => self.checks.texts.push("p"),
+            Expect::Physical(None) => self.checks.texts.push("n"),
             Expect::Version(version) => {
-                self.checks.push("v");
-                self.checks.push(version_text(&version));
+                self.checks.texts.push("v");
+                self.checks.texts.push(version_text(&version));
             }
             Expect::Physical(Some(version)) => {
-                self.checks.push("w");
-                self.checks.push(version_text(&version));
+                self.checks.texts.push("w");
+                self.checks.texts.push(version_text(&version));
             }
         }
         Ok(())
@@ -166,16 +187,16 @@ impl Call {
         let row = place.parts(key.as_ref())?;
         let (set, member, ends) = due;
         self.checks.count += 1;
-        self.checks.push("k");
+        self.checks.texts.push("k");
         let own = self.own(layout, place, &row)?;
-        self.checks.number(own);
-        self.checks.push("-");
-        self.checks.push("b");
+        self.checks.texts.number(own);
+        self.checks.texts.push("-");
+        self.checks.texts.push("b");
         let set = self.arguments.key(set, SORTED_SET);
-        self.checks.number(set);
-        self.checks.push(member);
-        self.checks.push("d");
-        self.checks.number(ends);
+        self.checks.texts.number(set);
+        self.checks.texts.push(member);
+        self.checks.texts.push("d");
+        self.checks.texts.number(ends);
         Ok(())
     }
 
@@ -186,48 +207,48 @@ impl Call {
         match (&place.what, &place.list) {
             (What::Member | What::Entry(_), Some(list)) => {
                 let is_set = list.kind == ListKind::Set;
-                self.checks.push(if is_set { "m" } else { "z" });
+                self.checks.texts.push(if is_set { "m" } else { "z" });
                 let list_key = self.list_key(layout, list, row)?;
-                self.checks.number(list_key);
-                self.checks.push(list.member(separator, row)?);
+                self.checks.texts.number(list_key);
+                self.checks.texts.push(list.member(separator, row)?);
             }
             (What::Counters, _) => {
-                self.checks.push("f");
+                self.checks.texts.push("f");
                 let own = self.own(layout, place, row)?;
-                self.checks.number(own);
-                self.checks.push(joined(separator, row.rest(), true)?);
+                self.checks.texts.number(own);
+                self.checks.texts.push(joined(separator, row.rest(), true)?);
             }
             _ => {
-                self.checks.push("k");
+                self.checks.texts.push("k");
                 let own = self.own(layout, place, row)?;
-                self.checks.number(own);
+                self.checks.texts.number(own);
             }
         }
         match (&place.versions, &place.what) {
             (Some(versions), _) => {
                 let versions = versions.name(&layout.naming, &row.values, None)?;
                 let versions = self.arguments.key(versions, HASH);
-                self.checks.push("b");
-                self.checks.number(versions);
-                self.checks.push(place.text.text(separator, &row.values)?);
+                self.checks.texts.push("b");
+                self.checks.texts.number(versions);
+                self.checks.texts.push(place.text.text(separator, &row.values)?);
             }
-            (None, What::Record { .. }) => self.checks.push("v"),
-            (None, _) => self.checks.push("-"),
+            (None, What::Record { .. }) => self.checks.texts.push("v"),
+            (None, _) => self.checks.texts.push("-"),
         }
         match &place.ends {
-            Ends::Never => self.checks.push("-"),
-            Ends::Field(_) => self.checks.push("x"),
+            Ends::Never => self.checks.texts.push("-"),
+            Ends::Field(_) => self.checks.texts.push("x"),
             Ends::Native(grace) => {
-                self.checks.push("p");
-                self.checks.number(grace);
+                self.checks.texts.push("p");
+                self.checks.texts.number(grace);
             }
             Ends::Beside(beside) => {
                 let (set, member) = beside.as_ref();
                 let set = set.name(&layout.naming, &row.values, None)?;
                 let set = self.arguments.key(set, SORTED_SET);
-                self.checks.push("b");
-                self.checks.number(set);
-                self.checks.push(member.text(separator, &row.values)?);
+                self.checks.texts.push("b");
+                self.checks.texts.number(set);
+                self.checks.texts.push(member.text(separator, &row.values)?);
             }
         }
         Ok(())
@@ -245,7 +266,7 @@ impl Call {
         let separator = layout.naming.separator();
         let own = self.own(layout, place, &row)?;
         self.adds.count += 1;
-        self.adds.number(number);
+        self.adds.texts.number(number);
         let field = match place.what {
             What::Counters => joined(separator, row.rest(), true)?,
             What::Counter => String::new(),
@@ -257,20 +278,20 @@ impl Call {
             }
         };
         let is_field = matches!(place.what, What::Counters);
-        self.adds.push(if is_field { "f" } else { "s" });
-        self.adds.number(own);
-        self.adds.push(field);
-        self.adds.number(amount);
-        self.adds.push(expires.map_or(String::new(), |ends| ends.max(1).to_string()));
-        self.adds.push(limit.map_or(String::new(), |limit| limit.to_string()));
+        self.adds.texts.push(if is_field { "f" } else { "s" });
+        self.adds.texts.number(own);
+        self.adds.texts.push(field);
+        self.adds.texts.number(amount);
+        self.adds.texts.push(expires.map_or(String::new(), |ends| ends.max(1).to_string()));
+        self.adds.texts.push(limit.map_or(String::new(), |limit| limit.to_string()));
         match &place.expiries {
-            None => self.adds.push("-"),
+            None => self.adds.texts.push("-"),
             Some(expiries) => {
                 let expiries = expiries.name(&layout.naming, &row.values, None)?;
                 let expiries = self.arguments.key(expiries, SORTED_SET);
-                self.adds.push("b");
-                self.adds.number(expiries);
-                self.adds.push(place.text.text(separator, &row.values)?);
+                self.adds.texts.push("b");
+                self.adds.texts.number(expiries);
+                self.adds.texts.push(place.text.text(separator, &row.values)?);
             }
         }
         self.enlist(layout, place, &row)

@@ -50,6 +50,11 @@ impl RedisStore {
         Err(Error::new(ErrorKind::Busy, "other processes open the store again and again"))
     }
 
+    /// Whether the database says of itself that a keyspace is in it.
+    pub(super) async fn is_marked(&self) -> Result<bool> {
+        Ok(self.marker().await?.catalogue.is_some())
+    }
+
     async fn marker(&self) -> Result<Marker> {
         let mut questions = Questions::default();
         let [_, catalogue, layout, _] = MARKER_FIELDS;
@@ -122,15 +127,15 @@ impl RedisStore {
     async fn mark(&self, keyspace: &Keyspace, was: &Marker, is: &Marker) -> Result<bool> {
         let mut call = Arguments::default();
         call.key(self.marker_name(), b'h');
-        call.push(was.catalogue.clone().unwrap_or_default());
+        call.values.push(was.catalogue.clone().unwrap_or_default());
         let values = [
             Some(keyspace.name.value.clone().into_bytes()),
             is.catalogue.clone(),
             is.layout.clone(),
         ];
         for (name, value) in MARKER_FIELDS.iter().zip(values) {
-            call.push(*name);
-            call.push(value.unwrap_or_default());
+            call.values.push(*name);
+            call.values.push(value.unwrap_or_default());
         }
         let within = super::Within::of_reads().0;
         let answer = self.mark_script.run(&self.connection, &call, within).await.map_err(failed)?;

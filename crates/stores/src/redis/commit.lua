@@ -229,45 +229,47 @@ if sets then
   end
 end
 
-local last = #given
-while at < last do
-  local what, place = given[at + 1], tonumber(given[at + 2])
+-- A letter and the number of a key in three bytes for each; what they need besides is in ARGV.
+at = at + 1
+local steps, step = given[at], 1
+while step < #steps do
+  local what, high, middle, low = string.byte(steps, step, step + 3)
+  local place = high * 65536 + middle * 256 + low
   local own = keys[place]
-  at = at + 2
-  if what == 'member' then
+  step = step + 4
+  if what == 109 then -- m: a member
     at = at + 1
     call('ZADD', own, 0, given[at])
-  elseif what == 'hash' then
+  elseif what == 104 then -- h: a Hash, whole
     local count = tonumber(given[at + 1])
     if is_there[place] then call('DEL', own) end
     each('HSET', own, at + 2, count)
     at = at + 1 + count
-  elseif what == 'string' then
+  elseif what == 115 then -- s: a String
     at = at + 1
     call('SET', own, given[at])
-  elseif what == 'field' then
+  elseif what == 102 then -- f: a field
     call('HSET', own, given[at + 1], given[at + 2])
     at = at + 2
-  elseif what == 'ending' then
+  elseif what == 101 then -- e: a String that ends
     call('SET', own, given[at + 1], 'PXAT', given[at + 2])
     at = at + 2
-  elseif what == 'ends' then
+  elseif what == 120 then -- x: when a key ends
     at = at + 1
     call('PEXPIREAT', own, given[at])
-  elseif what == 'due' then
+  elseif what == 100 then -- d: when a row ends
     call('ZADD', own, given[at + 1], given[at + 2])
     at = at + 2
-  elseif what == 'no member' then
+  elseif what == 77 then -- M: no member
     at = at + 1
     call('ZREM', own, given[at])
-  elseif what == 'no field' then
+  elseif what == 70 then -- F: no field
     at = at + 1
     call('HDEL', own, given[at])
-  elseif what == 'no slice' then
+  elseif what == 83 then -- S: no slice, if it is empty
     if call('EXISTS', own) == 0 then call('ZREM', keys[tonumber(given[at + 1])], given[at + 2]) end
     at = at + 2
-  elseif what == 'only if' then
-    -- What follows is for a claim that is not another row's by now.
+  elseif what == 111 then -- o: what follows is for a claim that is not another row's by now
     local form, count, is_theirs = given[at + 1], tonumber(given[at + 2]), false
     at = at + 2
     for _ = 1, count do
@@ -275,9 +277,9 @@ while at < last do
       if found and found ~= given[at + 2] then is_theirs = true end
       at = at + 2
     end
-    at = at + 1
-    if is_theirs then at = at + tonumber(given[at]) end
-  elseif is_there[place] then call('DEL', own) end
+    at = at + 2
+    if is_theirs then at, step = at + tonumber(given[at - 1]), step + tonumber(given[at]) end
+  elseif is_there[place] then call('DEL', own) end -- K: no key
 end
 -- [/writes]
 

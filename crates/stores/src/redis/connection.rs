@@ -13,7 +13,7 @@ use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, RedisResul
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// How long making a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -42,8 +42,9 @@ impl Connection {
 
     /// One command.
     pub(super) async fn ask(&self, command: &Cmd, within: Duration) -> RedisResult<Value> {
-        let (mut open, number) = self.open().await?;
-        let answer = timeout(within, open.send_packed_command(command)).await;
+        let until = Instant::now() + within;
+        let (mut open, number) = self.open(until).await?;
+        let answer = timeout_at(until, open.send_packed_command(command)).await;
         match self.judged(number, answer.unwrap_or_else(|_| Err(late())))? {
             Value::ServerError(error) => Err(RedisError::from(error)),
             answer => Ok(answer),
@@ -57,13 +58,14 @@ impl Connection {
         commands: &Pipeline,
         within: Duration,
     ) -> RedisResult<Vec<Value>> {
-        let (mut open, number) = self.open().await?;
+        let until = Instant::now() + within;
+        let (mut open, number) = self.open(until).await?;
         let (skipped, expected) = match commands.is_transaction() {
             true => (commands.len() + 1, 1),
             false => (0, commands.len()),
         };
         let asked = open.send_packed_commands(commands, skipped, expected);
-        let answer = timeout(within, asked).await;
+        let answer = timeout_at(until, asked).await;
         let mut answers = self.judged(number, answer.unwrap_or_else(|_| Err(late())))?;
         if !commands.is_transaction() {
             return Ok(answers);
@@ -81,11 +83,16 @@ impl Connection {
         *current = Current { open: None, number: current.number + 1, is_closed: true };
     }
 
-    /// The connection there is, or a new one.
-    async fn open(&self) -> RedisResult<(MultiplexedConnection, u64)> {
+    /// The connection there is, or a new one in time.
+    async fn open(&self, until: Instant) -> RedisResult<(MultiplexedConnection, u64)> {
         if let Some(known) = self.known()? {
             return Ok(known);
         }
+        timeout_at(until, self.made()).await.unwrap_or_else(|_| Err(unmade()))
+    }
+
+    /// A new connection, or the one that somebody else makes meanwhile.
+    async fn made(&self) -> RedisResult<(MultiplexedConnection, u64)> {
         let _making = self.making.lock().await;
         if let Some(known) = self.known()? {
             return Ok(known);
@@ -133,6 +140,12 @@ impl std::fmt::Debug for Connection {
 
 fn late() -> RedisError {
     RedisError::from(io::Error::from(io::ErrorKind::TimedOut))
+}
+
+/// Nothing was sent: that counts as a refused connection.
+fn unmade() -> RedisError {
+    let message = "the server took no connection in time";
+    RedisError::from(io::Error::new(io::ErrorKind::ConnectionRefused, message))
 }
 
 fn closed() -> RedisError {

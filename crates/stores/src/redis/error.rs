@@ -7,6 +7,7 @@
 //! | `OOM`, `MISCONF` | `Unavailable`, nothing was written |
 //! | `WRONGTYPE` | `Mismatch`: another program's key |
 //! | `NOAUTH`, `WRONGPASS`, `NOPERM` | `Denied` |
+//! | a database that the server does not have | `Argument` |
 
 use data::{Error, ErrorKind};
 use redis::{ErrorKind as Kind, RedisError, ServerErrorKind};
@@ -73,14 +74,20 @@ pub(super) fn failed(error: RedisError) -> Error {
             ErrorKind::Denied,
             "the Redis server does not know this user and password: give others in the URL",
         ),
+        _ if error.detail().is_some_and(|detail| detail.contains(NO_DATABASE)) => (
+            ErrorKind::Argument,
+            "the Redis server has no database of this number: give a smaller one in the URL, or \
+             start the server with more `databases`",
+        ),
         _ => (ErrorKind::Internal, "the Redis server refused a request"),
     };
-    let shown = Error::new(kind, message);
-    match code.is_empty() {
-        true => shown.caused_by(error),
-        false => shown.with("code", code).caused_by(error),
-    }
+    // Only its text: below itself the driver's error says the same once more.
+    let shown = Error::new(kind, message).caused_by(error.to_string());
+    if code.is_empty() { shown } else { shown.with("code", code) }
 }
+
+/// What a server says to a number that is too large.
+const NO_DATABASE: &str = "DB index is out of range";
 
 /// A key of another type, by its name.
 #[cold]

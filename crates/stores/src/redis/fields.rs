@@ -10,17 +10,20 @@
 
 use super::error::damaged;
 use bytes::Bytes;
-use data::record::RecordShape;
+use data::record::{Payload, RecordShape};
 use data::value::Value;
 use data::{Error, Result};
 use keyspace::layout::redis::NULLS;
 use keyspace::model::Type;
+use std::borrow::Cow;
 
 /// The fields of a Hash that holds a record.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     shape: RecordShape,
     slots: Vec<FieldSlot>,
+    /// Whether a record holds every field nearly as the Hash does.
+    is_direct: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +38,7 @@ struct FieldSlot {
 }
 
 /// A name and a value of a Hash.
-pub(super) type Field = (Vec<u8>, Vec<u8>);
+pub(super) type Field<'n> = (Cow<'n, [u8]>, Vec<u8>);
 
 impl Fields {
     /// The fields of a record: for each slot its name, and whether it is a body. An entry is as old
@@ -47,11 +50,13 @@ impl Fields {
             is_body,
             missing: if is_entry { Value::Null } else { field.missing.clone() },
         });
-        Fields { slots: slots.collect(), shape }
+        let slots: Vec<FieldSlot> = slots.collect();
+        let is_direct = slots.iter().all(FieldSlot::is_direct);
+        Fields { slots, shape, is_direct }
     }
 
     /// The fields of a record.
-    pub(super) fn write(&self, record: &Bytes) -> Result<Vec<Field>> {
+    pub(super) fn write(&self, record: &Bytes) -> Result<Vec<Field<'_>>> {
         let values = self.shape.decode(record)?;
         let mut fields = Vec::with_capacity(values.len() + 3);
         let mut nulls = Vec::new();
@@ -64,27 +69,30 @@ impl Fields {
                     }
                     nulls.extend_from_slice(&slot.name);
                 }
-                value => fields.push((slot.name.clone(), slot.text(value))),
+                value => fields.push((Cow::Borrowed(slot.name.as_slice()), slot.text(value))),
             }
         }
         if !nulls.is_empty() {
-            fields.push((NULLS.as_bytes().to_vec(), nulls));
+            fields.push((Cow::Borrowed(NULLS.as_bytes()), nulls));
         }
         Ok(fields)
     }
 
-    /// The record of some fields; those that are not its own are passed over.
-    pub(super) fn read(&self, fields: &[Field]) -> Result<Bytes> {
-        let find = |name: &[u8]| fields.iter().find(|(known, _)| known == name).map(|(_, v)| v);
-        let nulls = find(NULLS.as_bytes());
-        let is_null = |name: &[u8]| {
-            nulls.is_some_and(|nulls| nulls.split(|byte| *byte == b' ').any(|null| null == name))
-        };
+    /// The record of some fields; those that are not its own are passed over. Values that are its
+    /// own are taken out.
+    pub(super) fn read(&self, fields: &mut [(Vec<u8>, Vec<u8>)]) -> Result<Bytes> {
+        // What goes wrong here is said by the longer way.
+        if let Some(Ok(record)) = self.direct(fields) {
+            return Ok(record);
+        }
         let mut values = Vec::with_capacity(self.slots.len());
-        for slot in &self.slots {
-            values.push(match find(&slot.name) {
+        for (number, slot) in self.slots.iter().enumerate() {
+            let place = place_of(fields, number, &slot.name);
+            let text = place.and_then(|place| fields.get_mut(place));
+            let text = text.map(|(_, text)| std::mem::take(text));
+            values.push(match text {
                 Some(text) => slot.value(text)?,
-                None if slot.missing.is_null() || is_null(&slot.name) => Value::Null,
+                None if slot.missing.is_null() || is_null(fields, &slot.name) => Value::Null,
                 None => slot.missing.clone(),
             });
         }
@@ -94,7 +102,69 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// The record of some fields without values in between; nothing where they are needed.
+    fn direct(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Result<Bytes>> {
+        let text = |number: usize, slot: &FieldSlot| {
+            let place = place_of(fields, number, &slot.name)?;
+            fields.get(place).map(|(_, text)| text.as_slice())
+        };
+        let is_known = |(number, slot): (usize, &FieldSlot)| {
+            slot.missing.is_null() || text(number, slot).is_some()
+        };
+        if !self.is_direct || !self.slots.iter().enumerate().all(is_known) {
+            return None;
+        }
+        Some(self.shape.encode_payloads(|number, _| {
+            let slot = self.slots.get(number);
+            match slot.and_then(|slot| Some((slot, text(number, slot)?))) {
+                Some((slot, text)) => slot.payload(text).map(Some),
+                None => Ok(None),
+            }
+        }))
+    }
+}
+
+/// Where a field is: as long as there are few, they come in the order in which they were written.
+fn place_of(fields: &[(Vec<u8>, Vec<u8>)], number: usize, name: &[u8]) -> Option<usize> {
+    match fields.get(number).is_some_and(|(known, _)| known == name) {
+        true => Some(number),
+        false => fields.iter().position(|(known, _)| known == name),
+    }
+}
+
+/// Whether a Hash names this field as null.
+fn is_null(fields: &[(Vec<u8>, Vec<u8>)], name: &[u8]) -> bool {
+    let nulls = fields.iter().find(|(known, _)| known == NULLS.as_bytes());
+    nulls.is_some_and(|(_, nulls)| nulls.split(|byte| *byte == b' ').any(|null| null == name))
+}
+
 impl FieldSlot {
+    /// Whether a record holds the field nearly as the Hash does.
+    fn is_direct(&self) -> bool {
+        matches!(self.of.required(), Type::Text | Type::Bool | Type::I64 | Type::U64 | Type::F64)
+            || self.is_body
+    }
+
+    /// The field as a record holds it, if it is direct.
+    fn payload<'t>(&self, text: &'t [u8]) -> Result<Payload<'t>> {
+        let of = self.of.required();
+        if self.is_body && *of == Type::Bytes {
+            return Ok(Payload::Borrowed(text));
+        }
+        let read = std::str::from_utf8(text).map_err(|_| damaged("a field"))?;
+        if *of == Type::Text {
+            return Ok(Payload::Borrowed(text));
+        }
+        Ok(match Value::from_text(read, of)? {
+            Value::Bool(value) => Payload::short([u8::from(value)]),
+            Value::I64(value) => Payload::short(value.to_be_bytes()),
+            Value::U64(value) => Payload::short(value.to_be_bytes()),
+            Value::F64(value) => Payload::short((value + 0.0).to_be_bytes()),
+            _ => return Err(damaged("a field")),
+        })
+    }
+
     fn text(&self, value: Value) -> Vec<u8> {
         match value {
             Value::Text(text) => text.into_bytes(),
@@ -103,10 +173,10 @@ impl FieldSlot {
         }
     }
 
-    fn value(&self, text: &[u8]) -> Result<Value> {
+    fn value(&self, text: Vec<u8>) -> Result<Value> {
         let of = self.of.required();
         if self.is_body && *of == Type::Bytes {
-            return Ok(Value::Bytes(Bytes::copy_from_slice(text)));
+            return Ok(Value::Bytes(Bytes::from(text)));
         }
         let wrong = |error: Option<Error>| {
             let shown = damaged("a field").with("field", self.name.escape_ascii());
@@ -115,8 +185,11 @@ impl FieldSlot {
                 None => shown,
             }
         };
-        let text = std::str::from_utf8(text).map_err(|_| wrong(None))?;
-        // The required type: `null` is a text like any other here.
-        Value::from_text(text, of).map_err(|error| wrong(Some(error)))
+        let text = String::from_utf8(text).map_err(|_| wrong(None))?;
+        match of {
+            Type::Text => Ok(Value::Text(text)),
+            // The required type: `null` is a text like any other here.
+            of => Value::from_text(&text, of).map_err(|error| wrong(Some(error))),
+        }
     }
 }

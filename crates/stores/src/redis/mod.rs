@@ -23,6 +23,7 @@ mod name;
 mod open;
 mod outcome;
 mod read;
+mod rights;
 mod scan;
 mod script;
 mod sweep;
@@ -140,7 +141,8 @@ impl RedisStore {
     /// Connects to a server and looks at its settings.
     ///
     /// [`ErrorKind::Unavailable`] if it cannot be reached, [`ErrorKind::Unsupported`] if it is too
-    /// old or a node of a cluster, [`ErrorKind::Mismatch`] if it keeps less than was asked for.
+    /// old or a node of a cluster, [`ErrorKind::Mismatch`] if it keeps less than was asked for,
+    /// [`ErrorKind::Denied`] if the user may not run every command.
     /// Needs a run time of tokio's.
     pub async fn open(options: Options) -> Result<RedisStore> {
         RedisStore::open_with(options, include_str!("commit.lua")).await
@@ -155,7 +157,8 @@ impl RedisStore {
             ));
         }
         let connection = Connection::new(open::client(&options)?);
-        let server = open::inspect(&connection, &options).await.map_err(|e| e.during("open"))?;
+        let server = open::inspect(&connection, &options).await;
+        let server = server.map_err(|e| e.during("open").with("address", options.address()))?;
         Ok(RedisStore {
             options,
             server,
@@ -168,10 +171,24 @@ impl RedisStore {
         })
     }
 
+    /// Whether a keyspace was ever stored in this database, under this prefix. Asked before
+    /// [`ensure`](Store::ensure), it writes nothing.
+    pub async fn holds(&self) -> Result<bool> {
+        self.is_marked().await.map_err(|error| error.during("open"))
+    }
+
     fn ready(&self) -> Result<Arc<Ready>> {
         let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
         ready.clone().ok_or_else(|| {
             Error::new(ErrorKind::Internal, "a store is used before it knows its keyspace")
+        })
+    }
+
+    /// Says which server does not answer.
+    fn named<T>(&self, answer: Result<T>) -> Result<T> {
+        answer.map_err(|error| match error.kind() {
+            ErrorKind::Unavailable => error.with("address", self.options.address()),
+            _ => error,
         })
     }
 
@@ -195,7 +212,8 @@ impl Store for RedisStore {
     async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
         let may_all_be_lost = keyspace.collections.iter().all(|collection| collection.cache);
         self.server.check_eviction(may_all_be_lost)?;
-        let catalogue = self.take_in(keyspace).await.map_err(|error| error.during("ensure"))?;
+        let catalogue = self.named(self.take_in(keyspace).await);
+        let catalogue = catalogue.map_err(|error| error.during("ensure"))?;
         let schema = Arc::new(Schema::new(keyspace.clone(), StoreKind::Redis, catalogue)?);
         let layout = Layout::new(&schema, &self.options.prefix, false)?;
         let ready = Arc::new(Ready { schema: schema.clone(), layout });
@@ -206,30 +224,34 @@ impl Store for RedisStore {
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         door::check_keys(keys)?;
         let ready = self.ready()?;
-        self.rows(&ready.layout, keys).await
+        self.named(self.rows(&ready.layout, keys).await)
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let ready = self.ready()?;
-        self.page(&ready.layout, scan).await
+        self.named(self.page(&ready.layout, scan).await)
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let ready = self.ready()?;
-        self.walk_on(&ready.layout, scan).await
+        self.named(self.walk_on(&ready.layout, scan).await)
+    }
+
+    fn resumes_walks(&self) -> bool {
+        false
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
-        self.send(&ready.layout, batch).await
+        self.named(self.send(&ready.layout, batch).await)
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
-        self.sweep_some((&ready.layout, &ready.schema), now, rows).await
+        self.named(self.sweep_some((&ready.layout, &ready.schema), now, rows).await)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -237,11 +259,17 @@ impl Store for RedisStore {
     }
 
     async fn time(&self) -> Result<Option<Milliseconds>> {
-        open::time(&self.connection).await.map(Some)
+        self.named(open::time(&self.connection).await.map(Some))
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        let server = open::run_id(&self.connection).await?;
+        let Options { database, prefix, .. } = &self.options;
+        Ok(server.map(|server| format!("{server}/{database}/{prefix}")))
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
-        self.shared_secret(fresh).await.map(Some)
+        self.named(self.shared_secret(fresh).await.map(Some))
     }
 
     async fn close(&self) -> Result<()> {

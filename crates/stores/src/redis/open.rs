@@ -4,12 +4,13 @@
 //! |---|---|
 //! | version 7.0 or later | `#!lua` scripts, `PEXPIRETIME` |
 //! | not a cluster | one script must reach every key |
+//! | the user's rights | a script that is refused a command tears its batch (see `rights`) |
 //! | `maxmemory-policy noeviction` | an evicted row would leave its entries behind |
 //! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
 
 use super::connection::Connection;
 use super::error::{Fault, failed, fault, unexpected};
-use super::{Options, Within};
+use super::{Options, Within, rights};
 use data::clock::Milliseconds;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
@@ -58,7 +59,15 @@ pub(super) fn client(options: &Options) -> Result<Client> {
 /// Looks at the server; refuses one that cannot keep our promises, or not those asked for.
 pub(super) async fn inspect(connection: &Connection, options: &Options) -> Result<Server> {
     let within = Within::of_reads().0;
-    let info = text(connection, &["INFO"], within).await.map_err(failed)?;
+    let mut remarks = Vec::new();
+    // A short question first: to one who has not said who it is, a server answers no long one.
+    let info = match text(connection, &["INFO"], within).await {
+        Err(error) if error.code() == Some("NOPERM") => {
+            rights::check(connection, options, within, &mut remarks).await?;
+            return Err(failed(error));
+        }
+        info => info.map_err(failed)?,
+    };
     let found = |name: &str| {
         info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
     };
@@ -66,7 +75,8 @@ pub(super) async fn inspect(connection: &Connection, options: &Options) -> Resul
     if found("cluster_enabled") == Some("1") {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            "this is a node of a Redis Cluster, where one commit cannot reach every key",
+            "this is a node of a Redis Cluster, where one commit cannot reach every key: give the \
+             address of a server with `cluster-enabled no`",
         ));
     }
     if found("role") == Some("slave") {
@@ -75,7 +85,7 @@ pub(super) async fn inspect(connection: &Connection, options: &Options) -> Resul
             "the Redis server is a replica and takes no writes: give the address of its master",
         ));
     }
-    let mut remarks = Vec::new();
+    rights::check(connection, options, within, &mut remarks).await?;
     let policy = setting(connection, "maxmemory-policy").await?;
     if policy.is_none() {
         remarks.push(
@@ -163,6 +173,13 @@ impl Server {
             .with("maxmemory_policy", policy)),
         }
     }
+}
+
+/// What tells a running server from every other, if it says so.
+pub(super) async fn run_id(connection: &Connection) -> Result<Option<String>> {
+    let info = text(connection, &["INFO", "server"], Within::of_reads().0).await.map_err(failed)?;
+    let id = info.lines().find_map(|line| line.trim_end().strip_prefix("run_id:"));
+    Ok(id.filter(|id| !id.is_empty()).map(str::to_string))
 }
 
 /// The server's time.

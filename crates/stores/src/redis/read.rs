@@ -22,49 +22,48 @@ use keyspace::key::{self, KeyWriter};
 use keyspace::layout::redis::{EXPIRY, VERSION};
 use redis::{Cmd, Pipeline, Value};
 
-/// Commands, each with the key it reads, for messages.
+/// Commands, each about one key.
 #[derive(Default)]
 pub(super) struct Questions {
     pipeline: Pipeline,
-    names: Vec<Vec<u8>>,
 }
 
 impl Questions {
     /// Asks for something of a key.
     pub(super) fn ask(&mut self, command: &str, name: &[u8], more: &[&[u8]]) {
-        let mut asked = Cmd::new();
+        let bytes = command.len() + name.len() + more.iter().map(|text| text.len()).sum::<usize>();
+        let mut asked = Cmd::with_capacity(more.len() + 2, bytes);
         asked.arg(command).arg(name);
         more.iter().for_each(|argument| _ = asked.arg(*argument));
         self.pipeline.add_command(asked);
-        self.names.push(name.to_vec());
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.names.len()
+        self.pipeline.len()
     }
 }
 
 /// Answers, in the order of the questions.
 pub(super) struct Answers {
     values: std::vec::IntoIter<Value>,
-    names: std::vec::IntoIter<Vec<u8>>,
+    asked: Pipeline,
 }
 
 impl Answers {
     /// The next answer; an error is about its key.
     pub(super) fn next(&mut self) -> Result<Value> {
-        let (Some(value), Some(name)) = (self.values.next(), self.names.next()) else {
-            return Err(unexpected());
-        };
+        let number = self.asked.len().saturating_sub(self.values.len());
+        let name = || name_in(&self.asked, number);
+        let value = self.values.next().ok_or_else(unexpected)?;
         match value {
             Value::ServerError(error) if error.code() == "WRONGTYPE" => {
-                Err(foreign(&name, "another type", "the layout's type"))
+                Err(foreign(&name(), "another type", "the layout's type"))
             }
             Value::ServerError(error) => {
                 Err(Error::new(ErrorKind::Unavailable, "the Redis server refused a read")
                     .with("code", error.code())
-                    .with("key", name.escape_ascii()))
+                    .with("key", name().escape_ascii()))
             }
             value => Ok(value),
         }
@@ -118,6 +117,14 @@ impl Answers {
     }
 }
 
+/// The key that the command with this number, from 0, reads.
+fn name_in(asked: &Pipeline, number: usize) -> Vec<u8> {
+    match asked.cmd_iter().nth(number).and_then(|command| command.args_iter().nth(1)) {
+        Some(redis::Arg::Simple(name)) => name.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 impl RedisStore {
     /// Asks everything in one message, and at one instant if it is more than one question.
     pub(super) async fn answers(&self, mut questions: Questions) -> Result<Answers> {
@@ -132,14 +139,14 @@ impl RedisStore {
                 self.patiently(Asking::All(&questions.pipeline)).await
             }
         };
-        let values = match (asked, questions.names.first()) {
-            (Ok(values), _) => values,
-            (Err(error), Some(name)) if error.code() == Some("WRONGTYPE") => {
-                return Err(foreign(name, "another type", "the layout's type"));
+        let asked_of = questions.pipeline;
+        match asked {
+            Ok(values) => Ok(Answers { values: values.into_iter(), asked: asked_of }),
+            Err(error) if error.code() == Some("WRONGTYPE") => {
+                Err(foreign(&name_in(&asked_of, 0), "another type", "the layout's type"))
             }
-            (Err(error), _) => return Err(failed(error)),
-        };
-        Ok(Answers { values: values.into_iter(), names: questions.names.into_iter() })
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// The rows under these keys, in their order.
@@ -268,7 +275,7 @@ impl Place {
         let mut ends = None;
         let content = match &self.what {
             What::Record { fields, .. } => {
-                let found = answers.fields()?;
+                let mut found = answers.fields()?;
                 for (name, value) in &found {
                     match name.as_slice() {
                         name if name == VERSION.as_bytes() => of_row = Some(version(value)?),
@@ -279,12 +286,12 @@ impl Place {
                 let named = |error: Error| self.named(layout, row, error);
                 match found.is_empty() {
                     true => None,
-                    false => Some(fields.read(&found).map_err(named)?),
+                    false => Some(fields.read(&mut found).map_err(named)?),
                 }
             }
             What::Entry(kept) => {
-                let found = answers.fields()?;
-                match (is_there, kept.read(&found)) {
+                let mut found = answers.fields()?;
+                match (is_there, kept.read(&mut found)) {
                     (false, _) => None,
                     // Redis has dropped what it kept after its row ended.
                     (true, Err(_)) if found.is_empty() => None,
@@ -292,7 +299,7 @@ impl Place {
                 }
             }
             What::Claim(owner) => match &owner.kept {
-                Some(_) => owner.of_fields(layout, &answers.fields()?)?,
+                Some(_) => owner.of_fields(layout, answers.fields()?)?,
                 None => answers.bytes()?.map(|text| owner.of_text(layout, &text)).transpose()?,
             },
             What::Value => answers.bytes()?.map(Bytes::from),
@@ -335,7 +342,11 @@ impl Owner {
     }
 
     /// A claim by the fields of its Hash; nothing if it has none.
-    fn of_fields(&self, layout: &Layout, found: &[(Vec<u8>, Vec<u8>)]) -> Result<Option<Bytes>> {
+    fn of_fields(
+        &self,
+        layout: &Layout,
+        mut found: Vec<(Vec<u8>, Vec<u8>)>,
+    ) -> Result<Option<Bytes>> {
         if found.is_empty() {
             return Ok(None);
         }
@@ -347,7 +358,7 @@ impl Owner {
             values.extend(split(layout.naming.separator(), &[segment.kind], text, true)?);
         }
         let kept = match &self.kept {
-            Some(fields) => fields.read(found)?,
+            Some(fields) => fields.read(&mut found)?,
             None => Bytes::new(),
         };
         self.content(&values, kept).map(Some)

@@ -161,9 +161,10 @@ impl RedisStore {
     async fn found(&self, of: &Scanned<'_>, listing: &Listing<'_>) -> Result<Option<Rows>> {
         let mut questions = Questions::default();
         listing.ask(of, &mut questions)?;
-        let Some(mut keys) = listing.read(of, &mut self.answers(questions).await?)? else {
+        let Some(mut members) = listing.members(&mut self.answers(questions).await?)? else {
             return Ok(None);
         };
+        let mut keys = listing.keys(of, &members)?;
         if of.place.is_all_in_list() {
             let rows = keys.into_iter().map(|key| (key, Some(bare())));
             let rows: Vec<_> = rows.collect();
@@ -180,27 +181,27 @@ impl RedisStore {
                 of.place.ask_more(of.layout, row, &mut questions)?;
             }
             let mut answers = self.answers(questions).await?;
-            let Some(again) = listing.read(of, &mut answers)? else { return Ok(None) };
+            let Some(again) = listing.members(&mut answers)? else { return Ok(None) };
             let mut rows = Vec::with_capacity(parts.len());
             for row in &parts {
                 rows.push(of.place.answer_more(of.layout, row, &mut answers)?);
             }
             drop(parts);
             of.place.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
-            if again == keys {
+            if again == members {
                 let rows: Vec<_> = keys.into_iter().zip(rows).collect();
                 return Ok(Some(Rows { keys: rows.len(), rows }));
             }
             let mut known: HashMap<Vec<u8>, Option<Row>> = keys.into_iter().zip(rows).collect();
-            if again.iter().all(|key| known.contains_key(key)) {
-                let count = again.len();
-                let rows = again.into_iter().map(|key| {
+            (keys, members) = (listing.keys(of, &again)?, again);
+            if keys.iter().all(|key| known.contains_key(key)) {
+                let count = keys.len();
+                let rows = keys.into_iter().map(|key| {
                     let row = known.remove(&key).flatten();
                     (key, row)
                 });
                 return Ok(Some(Rows { keys: count, rows: rows.collect() }));
             }
-            keys = again;
         }
         Err(Error::new(ErrorKind::Busy, "a group changes faster than it can be read"))
     }
@@ -313,19 +314,20 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// The keys, in the order of the scan; nothing if the slices are others by now.
-    fn read(&self, of: &Scanned<'_>, answers: &mut Answers) -> Result<Option<Vec<Vec<u8>>>> {
+    /// The members of each list; nothing if the slices are others by now.
+    fn members(&self, answers: &mut Answers) -> Result<Option<Vec<Vec<Vec<u8>>>>> {
         if let Some((_, named)) = self.directory
             && answers.members()? != named
         {
             return Ok(None);
         }
-        let mut keys = Vec::new();
-        for _ in &self.names {
-            for member in answers.members()? {
-                keys.push(of.key(&member)?);
-            }
-        }
+        self.names.iter().map(|_| answers.members()).collect::<Result<_>>().map(Some)
+    }
+
+    /// The keys of members, in the order of the scan.
+    fn keys(&self, of: &Scanned<'_>, members: &[Vec<Vec<u8>>]) -> Result<Vec<Vec<u8>>> {
+        let keys = members.iter().flatten().map(|member| of.key(member));
+        let mut keys = keys.collect::<Result<Vec<_>>>()?;
         if of.list.kind == ListKind::Set {
             keys.retain(|key| self.range.contains(key));
             keys.sort();
@@ -334,7 +336,7 @@ impl Listing<'_> {
             }
         }
         keys.truncate(self.most);
-        Ok(Some(keys))
+        Ok(keys)
     }
 }
 

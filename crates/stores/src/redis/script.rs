@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::error::{Fault, fault};
 use redis::{Cmd, RedisResult, Value};
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::time::Duration;
 
 /// A script.
@@ -43,13 +44,54 @@ impl Script {
 /// Keys so few that comparing them all is cheaper than a table of them.
 const FEW_KEYS: usize = 16;
 
+/// Texts one behind the other in one piece of memory: a script is given dozens of small ones.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// Adds a text.
+    pub(super) fn push(&mut self, text: impl AsRef<[u8]>) {
+        self.bytes.extend_from_slice(text.as_ref());
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Adds a number.
+    pub(super) fn number(&mut self, number: impl std::fmt::Display) {
+        // Writing to memory does not fail.
+        let _ = write!(self.bytes, "{number}");
+        self.ends.push(self.bytes.len());
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Adds all of others.
+    pub(super) fn append(&mut self, others: &Texts) {
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&others.bytes);
+        self.ends.extend(others.ends.iter().map(|end| before + end));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
+    }
+}
+
 /// The keys and arguments of a script.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     keys: Vec<(Vec<u8>, u8)>,
     /// Where each key is, once there are many.
     places: HashMap<Vec<u8>, usize>,
-    values: Vec<Vec<u8>>,
+    /// What is given beside the keys.
+    pub(super) values: Texts,
 }
 
 impl Arguments {
@@ -73,16 +115,6 @@ impl Arguments {
         self.keys.len()
     }
 
-    /// Adds an argument.
-    pub(super) fn push(&mut self, value: impl Into<Vec<u8>>) {
-        self.values.push(value.into());
-    }
-
-    /// Adds a number.
-    pub(super) fn number(&mut self, number: impl std::fmt::Display) {
-        self.values.push(number.to_string().into_bytes());
-    }
-
     /// The name of a key.
     pub(super) fn name(&self, number: usize) -> &[u8] {
         self.keys.get(number.wrapping_sub(1)).map_or(&[], |(name, _)| name)
@@ -93,19 +125,14 @@ impl Arguments {
         self.keys.iter().map(|(_, letter)| *letter).collect()
     }
 
-    /// Moves what was added to another list behind what is here.
-    pub(super) fn append(&mut self, values: &mut Vec<Vec<u8>>) {
-        self.values.append(values);
-    }
-
     fn command(&self, name: &str, script: &str) -> Cmd {
-        let bytes: usize = self.keys.iter().map(|(name, _)| name.len()).sum::<usize>()
-            + self.values.iter().map(Vec::len).sum::<usize>();
+        let keys: usize = self.keys.iter().map(|(name, _)| name.len()).sum();
+        let bytes = keys + self.values.bytes.len() + script.len() + 16;
         let count = self.keys.len() + self.values.len() + 3;
-        let mut command = Cmd::with_capacity(count, bytes + script.len() + 16);
+        let mut command = Cmd::with_capacity(count, bytes);
         command.arg(name).arg(script).arg(self.keys.len());
         self.keys.iter().for_each(|(name, _)| _ = command.arg(name.as_slice()));
-        self.values.iter().for_each(|value| _ = command.arg(value.as_slice()));
+        self.values.iter().for_each(|value| _ = command.arg(value));
         command
     }
 }

@@ -4,9 +4,14 @@
 //! SCAN, names like the template's ─▶ rows, or containers ─▶ their members ─▶ rows
 //! ```
 //!
-//! Redis keeps no list of groups, so the database itself is walked. It answers every key that is
-//! there all the time at least once, and may answer one twice. Where a walk has come to is kept
-//! here, under the last key it answered; one that nobody remembers begins anew.
+//! Redis keeps no list of groups, so the database itself is walked. It answers every name that is
+//! there all the time at least once, and one twice if its table shrinks meanwhile: names that were
+//! met are remembered and passed over. In a large database there are several rounds, each over a
+//! share of the names, so that no more than [`MET_MAX`] or so are remembered at a time.
+//!
+//! Where a walk has come to is kept here, under the last key it answered; one that nobody remembers
+//! begins anew. The server's own position would be of no use later: it means something else as soon
+//! as the server was started again, and says nothing of what was met before it.
 
 use super::RedisStore;
 use super::error::unexpected;
@@ -20,13 +25,17 @@ use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
 use keyspace::key::{Value, encode};
 use redis::{Cmd, Value as Answer};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 /// Walks that are remembered.
 const WALKS_MAX: usize = 64;
 /// Keys that one step of a walk looks at.
 const KEYS_AT_ONCE: usize = 1_000;
+
+/// Names that a walk remembers at a time: 40 MB or so.
+const MET_MAX: u64 = 1 << 20;
 
 /// Walks that were left off.
 #[derive(Debug, Default)]
@@ -43,6 +52,63 @@ struct Walking {
     within: Option<(Vec<u8>, Vec<u8>)>,
     /// Keys of rows that were found and not yet read.
     keys: VecDeque<Key>,
+    /// The names that were met; nothing where meeting one twice does no harm.
+    met: Option<Met>,
+}
+
+/// The names that one round of a walk has met.
+#[derive(Debug)]
+struct Met {
+    /// The hashes of a name, by keys that nobody outside knows: nobody can make two alike.
+    keys: [RandomState; 2],
+    hashes: HashSet<(u64, u64)>,
+    /// The round, and how many there are.
+    round: u64,
+    rounds: u64,
+}
+
+impl Met {
+    fn new(rounds: u64) -> Met {
+        let keys = [RandomState::new(), RandomState::new()];
+        Met { keys, hashes: HashSet::new(), round: 0, rounds: rounds.max(1) }
+    }
+
+    /// Whether a name is of this round and is met for the first time.
+    fn is_new(&mut self, name: &[u8]) -> bool {
+        let [one, two] = &self.keys;
+        let hash = (one.hash_one(name), two.hash_one(name));
+        hash.0 % self.rounds == self.round && self.hashes.insert(hash)
+    }
+
+    /// Goes on to the next round; false if that was the last.
+    fn next(&mut self) -> bool {
+        self.hashes = HashSet::new();
+        self.round += 1;
+        self.round < self.rounds
+    }
+}
+
+impl Walking {
+    fn begin(met: Option<Met>) -> Walking {
+        Walking { cursor: Some(b"0".to_vec()), met, ..Walking::default() }
+    }
+
+    /// Takes in names that a step through the database has met.
+    fn meet(&mut self, names: Vec<Vec<u8>>) {
+        match &mut self.met {
+            None => self.names.extend(names),
+            Some(met) => self.names.extend(names.into_iter().filter(|name| met.is_new(name))),
+        }
+    }
+
+    /// Begins the next round, if there is one.
+    fn go_round(&mut self) -> bool {
+        let is_more = self.met.as_mut().is_some_and(Met::next);
+        if is_more {
+            self.cursor = Some(b"0".to_vec());
+        }
+        is_more
+    }
 }
 
 impl Walks {
@@ -68,8 +134,10 @@ impl RedisStore {
         let place = layout.place(space)?;
         // Behind a key there is one byte more; a walk that begins has no key yet.
         let last = scan.range.start.split_last().map(|(_, key)| key).unwrap_or_default();
-        let begun = || Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
-        let mut walking = self.walks.take(last).unwrap_or_else(begun);
+        let mut walking = match self.walks.take(last) {
+            Some(walking) => walking,
+            None => Walking::begin(Some(Met::new(self.names_count().await? / MET_MAX + 1))),
+        };
         let (mut rows, mut bytes) = (Vec::new(), 0);
         let mut end = End::Rows;
         while rows.len() < scan.rows {
@@ -106,7 +174,7 @@ impl RedisStore {
         reverse: bool,
         most: usize,
     ) -> Result<Vec<Key>> {
-        let mut walking = Walking { cursor: Some(b"0".to_vec()), ..Walking::default() };
+        let mut walking = Walking::begin(None);
         let mut first: BTreeSet<Key> = BTreeSet::new();
         while self.find_keys(layout, place, &mut walking).await? {
             for key in walking.keys.drain(..).filter(|key| range.contains(key.as_ref())) {
@@ -140,12 +208,20 @@ impl RedisStore {
                 let glob = template.glob(&layout.naming);
                 let (cursor, names) = self.scan_names(&cursor, &glob, of).await?;
                 walking.cursor = cursor;
-                walking.names.extend(names);
-            } else {
+                walking.meet(names);
+            } else if !walking.go_round() {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// How many names the database has, whosever they are.
+    async fn names_count(&self) -> Result<u64> {
+        match self.question(&redis::cmd("DBSIZE")).await? {
+            Answer::Int(count) => Ok(count.unsigned_abs()),
+            _ => Err(unexpected()),
+        }
     }
 
     /// One step through the database: where to go on, and the names that were met.
@@ -267,4 +343,37 @@ fn member_key(layout: &Layout, place: &Place, front: &[u8], member: &[u8]) -> Re
         (_, None) => return Err(unexpected()),
     };
     Ok(Key::from(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(of: std::ops::Range<u32>) -> Vec<Vec<u8>> {
+        of.map(|number| format!("item:{number}").into_bytes()).collect()
+    }
+
+    #[test]
+    fn a_name_that_is_met_twice_is_looked_into_once_in_every_round() {
+        for rounds in [1, 3] {
+            let mut walking = Walking::begin(Some(Met::new(rounds)));
+            let mut found: Vec<Vec<u8>> = Vec::new();
+            let mut went_round = 0;
+            loop {
+                // The second answer has half of the first in it once more.
+                walking.meet(names(0..200));
+                walking.meet(names(100..300));
+                found.extend(walking.names.drain(..));
+                went_round += 1;
+                if !walking.go_round() {
+                    break;
+                }
+            }
+            assert_eq!(went_round, rounds);
+            found.sort();
+            let mut expected = names(0..300);
+            expected.sort();
+            assert_eq!(found, expected, "{rounds} rounds");
+        }
+    }
 }

@@ -6,7 +6,8 @@
 //!
 //! After the script's checks none of these can fail, so nothing here may be able to.
 
-use super::call::{Call, HASH, SORTED_SET};
+use super::call::{Call, HASH, SORTED_SET, Step};
+use super::fields::Field;
 use super::layout::{Ends, Layout, Owner, Place, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
@@ -45,8 +46,8 @@ impl Call {
         match &place.what {
             What::Record { fields, has_mark } => {
                 let mut fields = fields.write(value)?;
-                let mut extra = |name: &str, value: &str| {
-                    fields.push((name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+                let mut extra = |name: &'static str, value: &str| {
+                    fields.push((name.as_bytes().into(), value.as_bytes().to_vec()));
                 };
                 if let Some(version) = version {
                     extra(VERSION, version);
@@ -63,9 +64,9 @@ impl Call {
             What::Counter => self.string(layout, place, &row, count_text(value)?, drops)?,
             What::Counters => {
                 let own = self.own(layout, place, &row)?;
-                self.write("field", own);
-                self.writes.push(joined(layout.naming.separator(), row.rest(), true)?);
-                self.writes.push(count_text(value)?);
+                self.writes.step(Step::Field, own);
+                self.writes.texts.push(joined(layout.naming.separator(), row.rest(), true)?);
+                self.writes.texts.push(count_text(value)?);
             }
             What::Member => {}
             What::Entry(kept) => {
@@ -97,20 +98,20 @@ impl Call {
         if let Some(versions) = &place.versions {
             let versions = versions.name(&layout.naming, &row.values, None)?;
             let versions = self.arguments.key(versions, HASH);
-            self.write(if version.is_some() { "field" } else { "no field" }, versions);
-            self.writes.push(text.as_str());
+            self.writes.step(if version.is_some() { Step::Field } else { Step::NoField }, versions);
+            self.writes.texts.push(text.as_str());
             if let Some(version) = version {
-                self.writes.push(version);
+                self.writes.texts.push(version);
             }
         }
         if let Some(expiries) = &place.expiries {
             let expiries = expiries.name(&layout.naming, &row.values, None)?;
             let expiries = self.arguments.key(expiries, SORTED_SET);
-            self.write(if expires.is_some() { "due" } else { "no member" }, expiries);
+            self.writes.step(if expires.is_some() { Step::Due } else { Step::NoMember }, expiries);
             if let Some(ends) = expires {
-                self.writes.number(ends);
+                self.writes.texts.number(ends);
             }
-            self.writes.push(text);
+            self.writes.texts.push(text);
         }
         Ok(())
     }
@@ -128,13 +129,13 @@ impl Call {
             }
             ListKind::SortedSet => self.list_key(layout, list, row)?,
         };
-        self.write("member", list_key);
-        self.writes.push(member);
+        self.writes.step(Step::Member, list_key);
+        self.writes.texts.push(member);
         if let (Some(rule), Some(by)) = (&list.slices, row.rest().first()) {
             let directory = rule.directory.name(&layout.naming, &row.values, None)?;
             let directory = self.arguments.key(directory, SORTED_SET);
-            self.write("member", directory);
-            self.writes.push(rule.text(by));
+            self.writes.step(Step::Member, directory);
+            self.writes.texts.push(rule.text(by));
         }
         Ok(())
     }
@@ -148,8 +149,8 @@ impl Call {
             What::Member => {}
             What::Counters => {
                 let own = self.own(layout, place, &row)?;
-                self.write("no field", own);
-                self.writes.push(joined(separator, row.rest(), true)?);
+                self.writes.step(Step::NoField, own);
+                self.writes.texts.push(joined(separator, row.rest(), true)?);
             }
             _ => self.remove(layout, place, &row)?,
         }
@@ -160,8 +161,8 @@ impl Call {
             let Some(helper) = helper else { continue };
             let helper = helper.name(&layout.naming, &row.values, None)?;
             let helper = self.arguments.key(helper, letter);
-            self.write(if letter == HASH { "no field" } else { "no member" }, helper);
-            self.writes.push(place.text.text(separator, &row.values)?);
+            self.writes.step(if letter == HASH { Step::NoField } else { Step::NoMember }, helper);
+            self.writes.texts.push(place.text.text(separator, &row.values)?);
         }
         Ok(())
     }
@@ -176,14 +177,14 @@ impl Call {
             self.set(list_key, |set| set.less.push(member));
             return Ok(());
         }
-        self.write("no member", list_key);
-        self.writes.push(member);
+        self.writes.step(Step::NoMember, list_key);
+        self.writes.texts.push(member);
         if let (Some(rule), Some(by)) = (&list.slices, row.rest().first()) {
             let directory = rule.directory.name(&layout.naming, &row.values, None)?;
             let directory = self.arguments.key(directory, SORTED_SET);
-            self.write("no slice", list_key);
-            self.writes.number(directory);
-            self.writes.push(rule.text(by));
+            self.writes.step(Step::NoSlice, list_key);
+            self.writes.texts.number(directory);
+            self.writes.texts.push(rule.text(by));
         }
         Ok(())
     }
@@ -199,27 +200,28 @@ impl Call {
         let What::Claim(owner) = &place.what else { return self.delete(layout, key) };
         let row = place.parts(key.as_ref())?;
         let own = self.own(layout, place, &row)?;
-        self.write("only if", own);
+        self.writes.step(Step::OnlyIf, own);
         match claimed(layout, (&row, owner), content)? {
             Claimed::Text(text) => {
-                self.writes.push("s");
-                self.writes.number(1);
-                self.writes.push("");
-                self.writes.push(text);
+                self.writes.texts.push("s");
+                self.writes.texts.number(1);
+                self.writes.texts.push("");
+                self.writes.texts.push(text);
             }
             Claimed::Fields(fields) => {
-                self.writes.push("h");
+                self.writes.texts.push("h");
                 let own = owner.names.len();
-                self.writes.number(own);
+                self.writes.texts.number(own);
                 for (name, value) in fields.into_iter().take(own) {
-                    self.writes.push(name);
-                    self.writes.push(value);
+                    self.writes.texts.push(name);
+                    self.writes.texts.push(value);
                 }
             }
         }
-        let place = self.writes.reserve();
+        let before = std::mem::take(&mut self.writes);
         self.delete(layout, key)?;
-        self.writes.fill(place);
+        let deletion = std::mem::replace(&mut self.writes, before);
+        self.writes.append_counted(&deletion);
         Ok(())
     }
 
@@ -243,23 +245,23 @@ impl Call {
         layout: &Layout,
         place: &Place,
         row: &Parts<'_>,
-        mut fields: Vec<(Vec<u8>, Vec<u8>)>,
+        mut fields: Vec<Field<'_>>,
         drops: Option<Milliseconds>,
     ) -> Result<()> {
         // Redis has no empty Hash, and the script may not fail.
         if fields.is_empty() {
-            fields.push((ROW.as_bytes().to_vec(), b"1".to_vec()));
+            fields.push((ROW.as_bytes().into(), b"1".to_vec()));
         }
         let own = self.own(layout, place, row)?;
-        self.write("hash", own);
-        self.writes.number(fields.len() * 2);
+        self.writes.step(Step::Hash, own);
+        self.writes.texts.number(fields.len() * 2);
         for (name, value) in fields {
-            self.writes.push(name);
-            self.writes.push(value);
+            self.writes.texts.push(name);
+            self.writes.texts.push(value);
         }
         if let Some(drops) = drops {
-            self.write("ends", own);
-            self.writes.number(drops);
+            self.writes.step(Step::Ends, own);
+            self.writes.texts.number(drops);
         }
         Ok(())
     }
@@ -273,39 +275,34 @@ impl Call {
         drops: Option<Milliseconds>,
     ) -> Result<()> {
         let own = self.own(layout, place, row)?;
-        self.write(if drops.is_some() { "ending" } else { "string" }, own);
-        self.writes.push(value);
+        self.writes.step(if drops.is_some() { Step::Ending } else { Step::String }, own);
+        self.writes.texts.push(value);
         if let Some(drops) = drops {
-            self.writes.number(drops);
+            self.writes.texts.number(drops);
         }
         Ok(())
     }
 
     fn remove(&mut self, layout: &Layout, place: &Place, row: &Parts<'_>) -> Result<()> {
         let own = self.own(layout, place, row)?;
-        self.write("no key", own);
+        self.writes.step(Step::NoKey, own);
         Ok(())
-    }
-
-    fn write(&mut self, what: &str, key: usize) {
-        self.writes.push(what);
-        self.writes.number(key);
     }
 }
 
 /// What a claim holds.
-enum Claimed {
+enum Claimed<'o> {
     /// The text of the owner's key.
     Text(String),
     /// Its segments, and then what is kept.
-    Fields(Vec<(Vec<u8>, Vec<u8>)>),
+    Fields(Vec<Field<'o>>),
 }
 
-fn claimed(
+fn claimed<'o>(
     layout: &Layout,
-    (row, owner): (&Parts<'_>, &Owner),
+    (row, owner): (&Parts<'_>, &'o Owner),
     content: &Bytes,
-) -> Result<Claimed> {
+) -> Result<Claimed<'o>> {
     let separator = layout.naming.separator();
     let (named, kept) = match owner.unique {
         true => split_claim(content).map(|(key, kept)| (Some(key), kept))?,
@@ -324,7 +321,7 @@ fn claimed(
     let mut all = Vec::with_capacity(values.len() + 4);
     for (name, value) in owner.names.iter().zip(&values) {
         let text = joined(separator, std::slice::from_ref(value), true)?;
-        all.push((name.clone().into_bytes(), text.into_bytes()));
+        all.push((name.as_bytes().into(), text.into_bytes()));
     }
     all.extend(fields.write(&kept)?);
     Ok(Claimed::Fields(all))

@@ -83,6 +83,18 @@ impl Committer {
     }
 }
 
+/// Whether a database says of itself that a keyspace is in it.
+pub(super) fn holds(connection: &Connection) -> rusqlite::Result<bool> {
+    // Another program may have a table of this name.
+    let columns = "SELECT count(*) FROM pragma_table_info('keyway') \
+                   WHERE name IN ('name', 'format', 'catalogue', 'tables')";
+    let columns: i64 = connection.query_row(columns, [], |row| row.get(0))?;
+    match columns {
+        4 => Ok(connection.query_row(READ, [], |_| Ok(())).optional()?.is_some()),
+        _ => Ok(false),
+    }
+}
+
 /// Whether a table has no rows. One that cannot be read is taken to have some.
 fn is_empty(connection: &Connection, table: &str) -> bool {
     let text = format!("SELECT 1 FROM {} LIMIT 1", Dialect::Sqlite.name(table));

@@ -98,6 +98,11 @@ impl SqliteStore {
         Ok(SqliteStore { path, durability: options.durability, inner })
     }
 
+    /// Whether a keyspace was ever stored in this file. It is not changed, nor made.
+    pub fn holds(path: impl AsRef<Path>) -> Result<bool> {
+        open::holds(path.as_ref()).map_err(|error| error.during("open"))
+    }
+
     fn inner(&self) -> Result<Arc<Inner>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(closed)

@@ -50,6 +50,20 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     Ok(Inner { writer, pool, tables: RwLock::new(None), remark })
 }
 
+/// Whether a file is a database in which a keyspace was ever stored. None of our settings is made:
+/// the way it keeps its journal would be written into it.
+pub(super) fn holds(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    // With the right to write, so that closing leaves no file of a write-ahead log behind.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    super::catalogue::holds(&connection).map_err(|error| opening(error, path))
+}
+
 fn check_version(number: i32) -> Result<()> {
     match number >= SQLITE_MIN_NUMBER {
         true => Ok(()),

@@ -260,6 +260,24 @@ fn a_server_that_cannot_keep_the_promise_is_refused() {
         assert!(refused.to_string().contains("no such database"), "{refused}");
         let refused = ask("postgres://keyway@127.0.0.1:1/x", &options()).await;
         assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+        let told = format!("{refused:?}");
+        assert_eq!(told.matches("127.0.0.1:1/").count(), 1, "{told}");
+        assert_eq!(told.matches("onnect").count(), 1, "the cause is told once: {told}");
+    });
+}
+
+#[test]
+fn the_schema_of_another_keyspace_is_named_with_the_fix() {
+    let server = Postgres::shared();
+    let database = server.database();
+    runtime().block_on(async {
+        opened(&server.url(&database), FILE).await.unwrap();
+        server.psql(&database, "UPDATE shop.keyway SET name = 'other' WHERE name = 'shop'");
+        let refused = opened(&server.url(&database), FILE).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Mismatch, "{refused}");
+        let told = refused.to_string();
+        assert!(told.contains("give another database"), "{told}");
+        assert!(told.contains("(schema: shop, belongs_to: other, given: shop)"), "{told}");
     });
 }
 

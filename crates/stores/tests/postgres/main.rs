@@ -11,10 +11,15 @@
     reason = "a test fails by panicking"
 )]
 
+mod deadlines;
 mod ensure;
 mod faults;
+mod joins;
+#[path = "../common/like.rs"]
+mod like;
 mod load;
 mod promises;
+mod settings;
 mod trips;
 mod values;
 

@@ -68,3 +68,22 @@ fn it_answers_as_the_oracle() {
         assert_eq!(report.tally.refused, 0, "a whole-store atomic store offers every pattern");
     });
 }
+
+#[test]
+fn it_is_as_it_was_when_it_is_opened_again() {
+    runtime().block_on(async {
+        let server = servers::postgres::Postgres::shared();
+        let url = server.url(&server.database());
+        let make = || {
+            let store: Arc<dyn Store> = crate::open(&url);
+            Box::pin(async { store }) as _
+        };
+        let found = suite::lasts::run(&make, &suite::Options::default()).await;
+        assert_eq!(found, Ok(()));
+    });
+}
+
+#[test]
+fn k9_signs_of_like_are_letters() {
+    runtime().block_on(async { crate::like::check(new_store().as_ref()).await });
+}

@@ -28,6 +28,9 @@ value = "counter"
 [pattern.add_item]
 insert = "items"
 allow = "user"
+[pattern.put_item]
+put = "items"
+allow = "user"
 [pattern.change_item]
 update = "items"
 set = ["name", "shelf", "price"]
@@ -61,9 +64,18 @@ pub struct App {
 impl App {
     /// Opens it.
     pub async fn open(store: Arc<dyn Store>) -> Result<App> {
+        App::open_with(store, |_| {}).await
+    }
+
+    /// Opens it with other options.
+    pub async fn open_with(
+        store: Arc<dyn Store>,
+        change: impl FnOnce(&mut request::Options),
+    ) -> Result<App> {
         let keyspace = Arc::new(keyspace::read(SHOP).keyspace.expect("the file is right"));
         let random = Arc::new(SystemRandom::start()?);
-        let options = request::Options::new(Arc::new(RealClock), random);
+        let mut options = request::Options::new(Arc::new(RealClock), random);
+        change(&mut options);
         Ok(App { runtime: Runtime::open(store, keyspace, options).await? })
     }
 

@@ -135,6 +135,39 @@ fn a_connection_cut_after_a_commit_does_it_once() {
     cut(Cut::After);
 }
 
+/// How many scripts the server was sent by their hash.
+fn scripts(server: &RedisServer) -> u64 {
+    let told = server.cli(&["INFO", "commandstats"]);
+    let line = told.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    line.and_then(|line| line.split(',').next()).map_or(0, |calls| calls.parse().unwrap())
+}
+
+/// One caller, so that the reply that is cut is that of the script itself: it certainly ran.
+#[test]
+fn a_script_that_ran_and_whose_reply_is_lost_is_found_done_once() {
+    let server = RedisServer::start(&[]);
+    let proxy = Proxy::start(&server.address());
+    in_runtime(async {
+        let store = RedisStore::open(at(proxy.port())).await.unwrap();
+        let app = App::open(Arc::new(store) as Arc<dyn Store>).await.unwrap();
+        app.call("add_item", item("first", "a", 0)).await.unwrap();
+        for number in 1..=5_u64 {
+            let sent = scripts(&server);
+            proxy.cut_reply(b"$4\r\ndone\r\n");
+            let sold = app.call("sell", json!({"shelf": "a", "item_id": "x"})).await.unwrap();
+            assert_eq!(sold["total"], json!(number), "counted twice, or not at all");
+            assert_eq!(proxy.cuts(), 2 * number - 1, "the reply was cut");
+            assert_eq!(scripts(&server) - sent, 2, "it was sent again");
+            // Absent when it was checked first, present when it is sent again.
+            proxy.cut_reply(b"$4\r\ndone\r\n");
+            let id = format!("i{number}");
+            app.call("add_item", item(&id, "a", 1)).await.unwrap();
+            assert_eq!(proxy.cuts(), 2 * number, "the reply was cut");
+        }
+        assert_eq!(app.scrub().await, (7, 12));
+    });
+}
+
 #[test]
 fn scripts_forgotten_under_load_are_sent_again() {
     let server = RedisServer::start(&[]);

@@ -13,6 +13,7 @@
 
 mod app;
 mod changes;
+mod deadlines;
 mod ends;
 mod faults;
 mod foreign;
@@ -22,3 +23,4 @@ mod settings;
 mod support;
 mod trips;
 mod values;
+mod walks;

@@ -1,6 +1,7 @@
 //! The Redis store keeps every promise of the suite.
 
 use crate::support::{ahead, empty_store, in_runtime, options, store};
+use data::clock::Clock;
 use data::store::Store;
 use data::suite;
 use data::suite::random::{self, Effort};
@@ -62,4 +63,19 @@ fn it_answers_as_the_oracle() {
     println!("{} keyspaces, {:?}", report.keyspaces, report.tally);
     assert!(report.failed.is_empty(), "{}", report.failed.join("\n\n"));
     assert_eq!(report.tally.refused, 0, "a whole-store atomic store offers every pattern");
+}
+
+#[test]
+fn it_is_as_it_was_when_it_is_opened_again() {
+    let server = RedisServer::start(&[]);
+    let now = crate::support::RealClock.now();
+    let found = in_runtime(async {
+        let open = || {
+            let store = store(&server);
+            Box::pin(async { store.await as Arc<dyn Store> }) as _
+        };
+        // The server lets rows go by its own clock.
+        suite::lasts::run(&open, &suite::Options { now, ..options() }).await
+    });
+    assert_eq!(found, Ok(()));
 }

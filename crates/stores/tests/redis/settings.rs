@@ -137,18 +137,100 @@ fn a_password_is_given_and_never_shown() {
         let store = RedisStore::open(Options { password, ..at(server.port()) }).await.unwrap();
         let shown = format!("{store:?} {:?} {}", store.describe(), store.describe().address);
         assert!(!shown.contains("sec ret"), "{shown}");
-        let password = Some("wrong".to_string());
+        let password = Some("unmistakable-7391".to_string());
         let error = RedisStore::open(Options { password, ..at(server.port()) }).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
-        assert!(!format!("{error} {error:?}").contains("wrong password"), "{error}");
+        assert!(!format!("{error} {error:?}").contains("unmistakable"), "{error:?}");
     });
 }
 
 #[test]
 fn a_server_that_is_not_there_is_unavailable() {
     in_runtime(async {
-        let error = RedisStore::open(at(servers::process::free_port())).await.unwrap_err();
+        let port = servers::process::free_port();
+        let error = RedisStore::open(at(port)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        let told = format!("{error:?}");
+        assert_eq!(told.matches(&format!("127.0.0.1:{port}")).count(), 1, "{told}");
+        assert_eq!(told.matches("Connection refused").count(), 1, "{told}");
+    });
+}
+
+#[test]
+fn a_database_that_is_not_there_is_an_argument() {
+    let server = RedisServer::start(&[]);
+    in_runtime(async {
+        let error = RedisStore::open(Options { database: 99, ..at(server.port()) }).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error:?}");
+        let told = error.to_string();
+        assert!(told.contains("no database of this number: give a smaller one"), "{told}");
+        assert!(told.contains("/99"), "{told}");
+    });
+}
+
+#[test]
+fn a_node_of_a_cluster_is_refused() {
+    let server = RedisServer::start(&["--cluster-enabled", "yes"]);
+    in_runtime(async {
+        let error = opened(&server, None).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
+        assert!(error.to_string().contains("`cluster-enabled no`"), "{error}");
+    });
+}
+
+#[test]
+fn a_user_who_may_not_run_every_command_is_refused_before_anything_is_written() {
+    let server = RedisServer::start(&[]);
+    let user = |name: &str, rights: &[&str]| {
+        let words = [["ACL", "SETUSER", name, "on", ">pw"].as_slice(), rights].concat();
+        assert_eq!(server.cli(&words), "OK");
+    };
+    user("all", &["~*", "+@all"]);
+    user("lim", &["~*", "+@all", "-zadd"]);
+    user("apart", &["~app:*", "+@all"]);
+    user("reader", &["~app:*", "+@read", "+info"]);
+    user("looker", &["%R~*", "+@all"]);
+    user("blind", &["~*", "+@all", "-info", "-zadd"]);
+    let rights = ["~app:*", "+@read", "+@write", "+@scripting", "+@transaction", "+info", "+time"];
+    user("plain", &rights);
+    let open = async |user: &str, prefix: &str| {
+        let (user, password) = (Some(user.to_string()), Some("pw".to_string()));
+        let prefix = prefix.to_string();
+        let store = RedisStore::open(Options { user, password, prefix, ..at(server.port()) }).await;
+        match store {
+            Ok(store) => App::open(Arc::new(store)).await,
+            Err(error) => Err(error),
+        }
+    };
+    in_runtime(async {
+        for (name, prefix, missing) in [
+            ("lim", "", "ZADD"),
+            ("lim", "app:", "ZADD"),
+            ("reader", "app:", "EVAL"),
+            ("blind", "", "ZADD, INFO"),
+            ("apart", "", "DEL, EXISTS, GET"),
+            ("looker", "", "DEL, HDEL, HSET"),
+        ] {
+            let error = open(name, prefix).await.err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::Denied, "{name}: {error:?}");
+            assert!(error.value("missing").unwrap().starts_with(missing), "{error}");
+            let allow = error.value("allow").unwrap();
+            assert!(allow.starts_with(&format!("ACL SETUSER {name} ~{prefix}* +")), "{allow}");
+        }
+        assert_eq!(server.cli(&["DBSIZE"]), "0");
+        // Rights over the store's own keys are enough, and what the message says grants them.
+        server.cli(&["ACL", "SETUSER", "lim", "~*", "+zadd"]);
+        for (name, prefix) in [("lim", ""), ("apart", "app:")] {
+            let app = open(name, prefix).await.unwrap();
+            app.call("add_item", item("i1", "a", 1)).await.unwrap();
+        }
+        // Who is no administrator can still be asked about.
+        let app = open("plain", "app:").await.unwrap();
+        app.call("add_item", item("i2", "a", 1)).await.unwrap();
+        let remarks = app.runtime.store().remarks().join("\n");
+        assert!(!remarks.contains("whether it takes every command"), "{remarks}");
+        assert_eq!(app.scrub().await, (2, 4));
     });
 }
 

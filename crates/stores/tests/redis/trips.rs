@@ -22,7 +22,8 @@ fn calls_take_no_more_round_trips_than_they_must() {
     let proxy = Proxy::start(&server.address());
     in_runtime(async {
         let store = RedisStore::open(at(proxy.port())).await.unwrap();
-        let app = App::open(Arc::new(store) as Arc<dyn Store>).await.unwrap();
+        let store = Arc::new(store) as Arc<dyn Store>;
+        let app = App::open_with(store, |options| options.check_bounds = true).await.unwrap();
         // The first commit brings the script to the server.
         app.call("add_item", item("first", "a", 0)).await.unwrap();
         for number in 1..60 {
@@ -35,6 +36,8 @@ fn calls_take_no_more_round_trips_than_they_must() {
         // The old record is read for its entries.
         let change = json!({"item_id": "new", "shelf": "b"});
         assert_eq!(cost(&proxy, &app, "change_item", change).await, 2);
+        assert_eq!(cost(&proxy, &app, "put_item", item("new", "c", 71)).await, 2);
+        assert_eq!(cost(&proxy, &app, "drop_item", json!({"item_id": "new"})).await, 2);
         assert_eq!(cost(&proxy, &app, "sell", json!({"shelf": "a", "item_id": "i1"})).await, 1);
         assert_eq!(cost(&proxy, &app, "item", json!({"item_id": "i1"})).await, 1);
         let many: Vec<_> = (1..50).map(|n| json!({"item_id": format!("i{n}")})).collect();

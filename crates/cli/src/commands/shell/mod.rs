@@ -33,10 +33,11 @@ pub(crate) fn run(options: &Shell, form: Form) -> Answer {
         let problem = "the shell reads commands from standard input, not the keyspace file";
         return Answer::usage(problem, "give the keyspace in a file");
     }
-    let opened = match open(Wanted { file, store, may_make: true, stays: true }, form) {
-        Ok(opened) => opened,
-        Err(answer) => return answer,
-    };
+    let opened =
+        match open(Wanted { file, store, option: "--store", may_make: true, stays: true }, form) {
+            Ok(opened) => opened,
+            Err(answer) => return answer,
+        };
     let at_prompt = io::stdin().is_terminal() && io::stdout().is_terminal();
     let mut session = Session::new(opened, options.caller.clone(), form, at_prompt);
     let ended = match at_prompt {

@@ -94,7 +94,7 @@ impl Session {
             ("store", []) => Ok(self.said(&json!({ "store": self.address() }), &self.address())),
             ("store", [url]) => {
                 self.next = None;
-                self.opened.on(url)?;
+                self.opened.on(url, self.form)?;
                 Ok(self.remark(&format!("on {}", self.address())))
             }
             _ => {

@@ -8,7 +8,7 @@ use crate::request::prepare::Prepared;
 use crate::request::segments::Filling;
 use crate::request::{Answer, Call, Record};
 use crate::session::Session;
-use crate::store::{Key, Keyed};
+use crate::store::{AtOnce, Key, Keyed, Row};
 
 /// One row, or many.
 pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
@@ -57,8 +57,30 @@ async fn find_one(
         let found = Box::pin(find(session, prepared, inputs, vec![key])).await?;
         return Ok(found.into_iter().next().flatten());
     }
-    let finder = Finder::new(prepared, inputs)?;
     let row = session.get(std::slice::from_ref(&key)).await?.pop().flatten();
+    found(session, prepared, inputs, (key, row))
+}
+
+/// One row by its own key, from a store that answers without waiting.
+pub(super) fn get_at_once(
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    call: &Call<'_>,
+) -> Result<Answer> {
+    let inputs = CallInputs::new(call, session.now);
+    let key = key_of(call.pattern, &inputs)?;
+    let row = session.get_at_once(store, &key)?;
+    found(session, call.pattern, &inputs, (key, row)).map(Answer::Row)
+}
+
+/// The record of a row that was read, if it is there and the caller's.
+fn found(
+    session: &Session<'_>,
+    prepared: &Prepared,
+    inputs: &dyn Inputs,
+    (key, row): (Key, Option<Row>),
+) -> Result<Option<Record>> {
+    let finder = Finder::new(prepared, inputs)?;
     let live = row.filter(|row| row.is_live(session.now));
     let Some(row) = live else { return Ok(None) };
     let mut record = finder.of_row(Keyed { key, row })?;

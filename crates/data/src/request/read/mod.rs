@@ -26,10 +26,20 @@ pub(super) use walk::{Budget, Next, Walk};
 use super::{Answer, Call, Runtime};
 use crate::error::Result;
 use crate::session::Session;
+use crate::store::AtOnce;
 
 /// One row, or many, by whole keys.
 pub async fn get(_runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
     get::get(session, call).await
+}
+
+/// One row by its own key, from a store that answers without waiting.
+pub fn get_at_once(
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    call: &Call<'_>,
+) -> Result<Answer> {
+    get::get_at_once(session, store, call)
 }
 
 /// A page of a group.

@@ -42,6 +42,12 @@ pub(super) trait Disk: fmt::Debug + Send + Sync {
     /// The content of a file.
     fn read(&self, path: &str) -> io::Result<(Vec<u8>, Stamp)>;
 
+    /// The content of a file of which the disk says this; nothing if it says anything else.
+    fn read_if(&self, path: &str, stamp: Stamp) -> io::Result<Option<Vec<u8>>> {
+        let (content, found) = self.read(path)?;
+        Ok((found == stamp).then_some(content))
+    }
+
     /// What lies under a name; a link is not followed where it stands last.
     fn stamp(&self, path: &str) -> io::Result<(Kind, Stamp)>;
 

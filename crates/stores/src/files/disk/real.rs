@@ -60,6 +60,16 @@ impl RealDisk {
         open_by_names(self.root.as_fd(), path, flags, mode)
     }
 
+    /// A file, open, and what the disk says of it.
+    fn open_file(&self, path: &str) -> io::Result<(File, Stamp)> {
+        let file = File::from(self.open_at(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
+        let stat = rustix::fs::fstat(&file)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((file, stamp_of(&stat))),
+            _ => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        }
+    }
+
     fn directory(&self, path: &str) -> io::Result<OwnedFd> {
         self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY)
     }
@@ -102,6 +112,22 @@ fn open_by_names(
     Err(io::Error::from(io::ErrorKind::InvalidInput))
 }
 
+/// As many bytes as the disk says there are: the standard library would ask it once more.
+fn read_all(mut file: File, stamp: Stamp) -> io::Result<Vec<u8>> {
+    let mut content = vec![0; usize::try_from(stamp.bytes).unwrap_or(usize::MAX)];
+    let mut filled = 0;
+    while let Some(rest) = content.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    content.truncate(filled);
+    Ok(content)
+}
+
 #[allow(clippy::unnecessary_cast, reason = "the types are others on other systems")]
 fn stamp_of(stat: &Stat) -> Stamp {
     let instant = |seconds: i64, nanoseconds: i64| {
@@ -127,15 +153,16 @@ fn kind_of(kind: FileType) -> Kind {
 
 impl Disk for RealDisk {
     fn read(&self, path: &str) -> io::Result<(Vec<u8>, Stamp)> {
-        let mut file = File::from(self.open_at(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
-        let stat = rustix::fs::fstat(&file)?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        let (file, stamp) = self.open_file(path)?;
+        Ok((read_all(file, stamp)?, stamp))
+    }
+
+    fn read_if(&self, path: &str, stamp: Stamp) -> io::Result<Option<Vec<u8>>> {
+        let (file, found) = self.open_file(path)?;
+        match found == stamp {
+            true => read_all(file, stamp).map(Some),
+            false => Ok(None),
         }
-        let stamp = stamp_of(&stat);
-        let mut content = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0) + 1);
-        file.read_to_end(&mut content)?;
-        Ok((content, stamp))
     }
 
     fn stamp(&self, path: &str) -> io::Result<(Kind, Stamp)> {

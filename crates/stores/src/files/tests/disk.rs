@@ -19,6 +19,10 @@ pub enum Skip {
     OwnDirectorySync,
     FileSync,
     DirectorySync,
+    /// The names of directories in a directory; those of files are synced.
+    NewDirectorySync,
+    /// Everything at once.
+    SyncAll,
     Journal,
 }
 
@@ -152,6 +156,12 @@ impl SimulatedDisk {
 impl State {
     /// Every tree a power cut could leave.
     pub fn images(&self, seen: &mut HashSet<Image>) -> Vec<Image> {
+        self.some_images(seen, None)
+    }
+
+    /// So many trees that a power cut could leave, the emptiest and the fullest among them; all of
+    /// them without a number.
+    pub fn some_images(&self, seen: &mut HashSet<Image>, most: Option<usize>) -> Vec<Image> {
         let mut open: Vec<(usize, String, Vec<Option<Name>>)> = Vec::new();
         let mut files: Vec<(usize, Vec<Vec<u8>>)> = Vec::new();
         for (number, inode) in self.inodes.iter().enumerate() {
@@ -180,9 +190,8 @@ impl State {
         let names: Vec<usize> = open.iter().map(|(_, _, values)| values.len()).collect();
         let contents: Vec<usize> = files.iter().map(|(_, values)| values.len()).collect();
         let total: usize = names.iter().chain(&contents).product();
-        assert!(total < 2_000_000, "{total} images of one state");
         let mut images = Vec::new();
-        for mut choice in 0..total {
+        for mut choice in choices(total, most) {
             let mut chosen = self.clone();
             for (directory, name, values) in &open {
                 let value = values[choice % values.len()].clone();
@@ -271,9 +280,38 @@ impl State {
         }
     }
 
+    /// Forgets to sync the names of directories.
+    fn sync_names_of_files(&mut self, inode: usize) {
+        let is_directory = |name: &Name| matches!(self.inodes[name.inode], Inode::Directory { .. });
+        let Inode::Directory { now, past } = &self.inodes[inode] else { return };
+        let kept: BTreeMap<String, Vec<Option<Name>>> = past
+            .iter()
+            .filter(|(name, _)| now.get(*name).is_some_and(is_directory))
+            .map(|(name, values)| (name.clone(), values.clone()))
+            .collect();
+        if let Inode::Directory { past, .. } = &mut self.inodes[inode] {
+            *past = kept;
+        }
+    }
+
     fn sync_content(&mut self, inode: usize) {
         if let Inode::File { now, synced, .. } = &mut self.inodes[inode] {
             synced.clone_from(now);
+        }
+    }
+}
+
+/// Numbers below `total`: so many of them, the first and the last among them, or all.
+fn choices(total: usize, most: Option<usize>) -> Vec<usize> {
+    match most {
+        Some(most) if most < total => {
+            // Far apart, and the same ones each time.
+            let far = |number: usize| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % total;
+            (0..most).map(far).chain([total - 1]).collect()
+        }
+        _ => {
+            assert!(total < 2_000_000, "{total} images of one state");
+            (0..total).collect()
         }
     }
 }
@@ -426,18 +464,24 @@ impl Disk for SimulatedDisk {
             ".keyway" => simulation.skip == Some(Skip::OwnDirectorySync),
             _ => simulation.skip == Some(Skip::DirectorySync),
         };
+        let is_of_files = simulation.skip == Some(Skip::NewDirectorySync);
         simulation.change(|state, folds| {
             let inode = state.find(path, folds)?;
-            if !is_skipped {
-                state.sync_names(inode);
+            match (is_skipped, is_of_files) {
+                (true, _) => {}
+                (false, true) => state.sync_names_of_files(inode),
+                (false, false) => state.sync_names(inode),
             }
             Ok(())
         })
     }
 
     fn sync_all(&self) -> io::Result<bool> {
-        self.lock().change(|state, _| {
-            for inode in 0..state.inodes.len() {
+        let mut simulation = self.lock();
+        let is_skipped = simulation.skip == Some(Skip::SyncAll);
+        simulation.change(|state, _| {
+            let all = if is_skipped { 0 } else { state.inodes.len() };
+            for inode in 0..all {
                 state.sync_content(inode);
                 state.sync_names(inode);
             }

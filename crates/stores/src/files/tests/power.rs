@@ -1,77 +1,187 @@
-//! Power cuts: every tree that one could leave, at every step of two batches of three files each,
-//! is put right by the real recovery, and holds what was acknowledged, whole, and nothing else.
+//! Power cuts: every tree that one could leave, at every step of batches of several files, is put
+//! right by the real recovery, and holds what was acknowledged, whole, and nothing else.
+//!
+//! ```text
+//! batches ─▶ every state of the disk ─▶ every image of it ─▶ recovered: rows, files, scrubbed
+//! └ the same on a disk that keeps everything ────────────▶ what is true ──────┘ the same?
+//! ```
 //!
 //! A disk that leaves out one kind of sync, or the journal, must be caught by the same search.
 
 use super::disk::{Image, SimulatedDisk, Skip};
-use super::{Tree, keyspace};
-use data::store::{Durability, Write};
+use super::{NOW, Tree, keyspace};
+use crate::files::disk::Disk;
+use crate::files::writer::Writer;
+use crate::files::{FilesStore, Inner};
+use data::clock::{ManualClock, SeededRandom};
+use data::maintain::Scrub;
+use data::store::{Durability, Key, Row, Write};
+use data::suite::block_on;
 use data::{ErrorKind, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
 
-/// The texts of the words, and the title of the note.
-type Words = BTreeMap<&'static str, String>;
-
-const WORDS: [&str; 4] = ["kept", "gone", "new", "last"];
-
-fn words(some: &[(&'static str, &str)]) -> Words {
-    some.iter().map(|(word, text)| (*word, (*text).to_string())).collect()
+/// What a tree holds: every row and entry, and every file.
+#[derive(Clone, Debug, PartialEq)]
+struct Truth {
+    rows: Vec<(Key, Row)>,
+    files: Image,
 }
 
 /// What the tree holds, if it opens at all and is sound.
-fn found(disk: &SimulatedDisk) -> Result<Words, String> {
-    let mut tree = Tree::open(disk, Durability::Power).map_err(|error| format!("{error:?}"))?;
-    let mut found = Words::new();
-    for word in WORDS {
-        let key = tree.key("words", &[word]);
-        if let Some(row) = tree.get(&key).map_err(|error| format!("{error:?}"))? {
-            found.insert(word, String::from_utf8_lossy(&row.value).into_owned());
+fn found(disk: &SimulatedDisk) -> Result<Truth, String> {
+    let failed = |error: data::Error| format!("{error:?}");
+    let mut tree = Tree::open(disk, Durability::Power).map_err(failed)?;
+    let rows = tree.all().map_err(failed)?;
+    tree.committer.checkpoint().map_err(failed)?;
+    let mut files = disk.image();
+    files.retain(|path, content| !path.starts_with(".keyway") && content.is_some());
+    let Tree { shared, committer, schema } = tree;
+    let writer = Writer::start(committer).map_err(failed)?;
+    let lock = File::open("/dev/null").map_err(|error| error.to_string())?;
+    let store = FilesStore {
+        path: PathBuf::from("simulated"),
+        durability: Durability::Power,
+        inner: RwLock::new(Some(Arc::new(Inner { writer, shared, _lock: lock }))),
+    };
+    let (clock, random) = (ManualClock::at(NOW), SeededRandom::new(1));
+    let scrub =
+        Scrub { store: &store, schema: &schema, clock: &clock, random: &random, repair: false };
+    // What the power cut tore is set aside, which the store remarks upon and is no problem.
+    let mut problems: Vec<String> = Vec::new();
+    let mut seen = |problem: Option<&data::maintain::Problem>, _: &_| {
+        problems.extend(problem.map(|problem| format!("{problem:?}")));
+    };
+    block_on(scrub.run(&mut seen)).map_err(failed)?;
+    match problems.is_empty() {
+        true => Ok(Truth { rows, files }),
+        false => Err(format!("{problems:?}")),
+    }
+}
+
+/// The batches of a scenario, and where the first of them is put into the files and kept.
+type Batches = Vec<fn(&Tree) -> Vec<Write>>;
+
+/// What happens before the power goes.
+#[derive(Clone, Copy, Debug)]
+enum Story {
+    /// A file is changed, one added and one removed, in a directory that is there.
+    Words,
+    /// Rows with a file of an index, in directories that are made for them.
+    Notes,
+    /// A row with a file of an index comes and goes, and its directories with it.
+    Leaving,
+    /// Bodies beside their fields, in directories that are made for them.
+    Pictures,
+    /// More files than are synced one by one.
+    Many,
+}
+
+impl Story {
+    fn batches(self) -> Batches {
+        match self {
+            Story::Words => vec![
+                |tree| {
+                    let gone = Write::Delete { key: tree.key("words", &["gone"]) };
+                    vec![tree.word("kept", "new text"), tree.word("new", "new text"), gone]
+                },
+                |tree| {
+                    let gone = Write::Delete { key: tree.key("words", &["new"]) };
+                    vec![tree.word("kept", "last text"), tree.word("last", "last text"), gone]
+                },
+            ],
+            Story::Notes => vec![|tree| tree.note(["r", "n"], "Title"), |tree| {
+                vec![tree.word("kept", "last text")]
+            }],
+            Story::Leaving => vec![|tree| tree.note(["r", "n"], "Title"), |tree| {
+                let puts = tree.note(["r", "n"], "Title").into_iter();
+                puts.map(|put| match put {
+                    Write::Put { key, .. } => Write::Delete { key },
+                    other => other,
+                })
+                .collect()
+            }],
+            Story::Pictures => vec![|tree| vec![picture(tree, "p", b"\xff\x00 body")], |tree| {
+                vec![picture(tree, "q", b"another body")]
+            }],
+            Story::Many => vec![
+                |tree| {
+                    let words = (0..9).map(|n| tree.word(&format!("word {n}"), "new text"));
+                    words.collect()
+                },
+                |tree| vec![tree.word("kept", "last text")],
+            ],
         }
     }
-    Ok(found)
+
+    /// How many images of a state are looked at; all of them unless there are too many.
+    fn most(self) -> Option<usize> {
+        match self {
+            Story::Many => Some(60),
+            _ => None,
+        }
+    }
+}
+
+fn picture(tree: &Tree, name: &str, body: &[u8]) -> Write {
+    let slots = [Value::Text("Title".to_string()), Value::Bytes(body.to_vec().into())];
+    tree.put("pictures", &["a", name], &slots)
 }
 
 struct Scenario {
     disk: SimulatedDisk,
     tree: Tree,
+    /// The same batches on a disk that keeps everything.
+    kept: (SimulatedDisk, Tree),
     /// For each acknowledged batch: how many states there were, and what is true from then on.
-    acknowledged: Vec<(usize, Words)>,
+    acknowledged: Vec<(usize, Truth)>,
+    most: Option<usize>,
 }
 
 impl Scenario {
     /// A tree with two rows, all of it durable.
-    fn begin(skip: Option<Skip>) -> Scenario {
-        let disk = SimulatedDisk::new();
-        let mut tree = Tree::open(&disk, Durability::Power).unwrap();
-        let first = vec![tree.word("kept", "old text"), tree.word("gone", "old text")];
-        tree.committed(1, first);
-        tree.committer.checkpoint().unwrap();
-        super::super::disk::Disk::sync_all(&disk).unwrap();
+    fn begin(skip: Option<Skip>, most: Option<usize>) -> Scenario {
+        let begin = || {
+            let disk = SimulatedDisk::new();
+            let mut tree = Tree::open(&disk, Durability::Power).unwrap();
+            let first = vec![tree.word("kept", "old text"), tree.word("gone", "old text")];
+            tree.committed(1, first);
+            tree.committer.checkpoint().unwrap();
+            disk.sync_all().unwrap();
+            (disk, tree)
+        };
+        let (disk, tree) = begin();
         disk.skip(skip);
         disk.record();
-        let before = words(&[("kept", "old text"), ("gone", "old text")]);
-        Scenario { disk, tree, acknowledged: vec![(0, before)] }
+        let kept = begin();
+        let mut scenario = Scenario { disk, tree, kept, acknowledged: Vec::new(), most };
+        let before = scenario.truth();
+        scenario.acknowledged.push((0, before));
+        scenario
     }
 
-    fn commit(&mut self, id: u8, writes: Vec<Write>, after: Words) {
-        self.tree.committed(id, writes);
-        self.acknowledged.push((self.disk.recorded(), after));
+    fn truth(&self) -> Truth {
+        found(&SimulatedDisk::with(&self.kept.0.image())).unwrap()
     }
 
-    /// One batch changes a file, adds one and removes one; the next the same again, in the next
-    /// journal while the first checkpoint is made.
-    fn run(skip: Option<Skip>) -> Scenario {
-        let mut scenario = Scenario::begin(skip);
-        let tree = &scenario.tree;
-        let gone = Write::Delete { key: tree.key("words", &["gone"]) };
-        let batch = vec![tree.word("kept", "new text"), tree.word("new", "new text"), gone];
-        scenario.commit(2, batch, words(&[("kept", "new text"), ("new", "new text")]));
+    fn commit(&mut self, id: u8, batch: fn(&Tree) -> Vec<Write>) {
+        let writes = batch(&self.tree);
+        self.tree.committed(id, writes.clone());
+        self.kept.1.committed(id, writes);
+        let truth = self.truth();
+        self.acknowledged.push((self.disk.recorded(), truth));
+    }
+
+    /// The first batch, then the next in the next journal while the first checkpoint is made.
+    fn run(story: Story, skip: Option<Skip>) -> Scenario {
+        let mut scenario = Scenario::begin(skip, story.most());
+        let [first, second] = story.batches()[..] else { panic!("two batches") };
+        scenario.commit(2, first);
         scenario.tree.committer.apply().unwrap();
         let job = scenario.tree.committer.rotate().unwrap();
-        let tree = &scenario.tree;
-        let gone = Write::Delete { key: tree.key("words", &["new"]) };
-        let batch = vec![tree.word("kept", "last text"), tree.word("last", "last text"), gone];
-        scenario.commit(3, batch, words(&[("kept", "last text"), ("last", "last text")]));
+        scenario.commit(3, second);
         scenario.tree.committer.keeper.run(&job).unwrap();
         scenario.tree.committer.apply().unwrap();
         scenario.tree.committer.checkpoint().unwrap();
@@ -87,7 +197,7 @@ impl Scenario {
             // A batch that is being written may be there too.
             let allowed = &self.acknowledged[least..(least + 2).min(self.acknowledged.len())];
             let mut images = HashSet::new();
-            for image in state.images(&mut images) {
+            for image in state.some_images(&mut images, self.most) {
                 if !seen.insert((least, image.clone())) {
                     continue;
                 }
@@ -105,34 +215,72 @@ impl Scenario {
     }
 }
 
+/// Searches a story, and expects nothing to be wrong.
+fn lasts(story: Story, least: usize) -> Scenario {
+    let scenario = Scenario::run(story, None);
+    let (count, wrong) = scenario.search();
+    println!("{story:?}: {} states, {count} trees", scenario.disk.recorded());
+    assert_eq!(wrong, None, "{story:?}: the last of {count} trees");
+    assert!(count > least, "{story:?}: only {count} trees were looked at");
+    scenario
+}
+
 #[test]
 fn no_power_cut_loses_or_tears_a_batch() {
-    let scenario = Scenario::run(None);
-    let (count, wrong) = scenario.search();
-    println!("{} states, {count} trees", scenario.disk.recorded());
-    assert_eq!(wrong, None, "the last of {count} trees");
-    assert!(count > 500, "only {count} trees were looked at");
+    lasts(Story::Words, 500);
+}
+
+#[test]
+fn no_power_cut_loses_rows_in_new_directories() {
+    let scenario = lasts(Story::Notes, 200);
+    let files: Vec<&str> = scenario.acknowledged[1].1.files.keys().map(String::as_str).collect();
+    assert!(files.contains(&"notes/r/n.json") && files.contains(&"titles/Title"), "{files:?}");
+}
+
+#[test]
+fn no_power_cut_brings_back_what_left_with_its_directories() {
+    let scenario = lasts(Story::Leaving, 200);
+    assert_eq!(scenario.acknowledged[2].1, scenario.acknowledged[0].1);
+}
+
+#[test]
+fn no_power_cut_parts_a_body_from_its_fields() {
+    let scenario = lasts(Story::Pictures, 200);
+    let files: Vec<&str> = scenario.acknowledged[1].1.files.keys().map(String::as_str).collect();
+    let own = files.iter().filter(|path| path.starts_with("pictures/a/")).count();
+    assert_eq!(own, 2, "{files:?}");
+}
+
+#[test]
+fn no_power_cut_loses_what_is_synced_at_once() {
+    lasts(Story::Many, 200);
 }
 
 #[test]
 fn every_step_that_is_left_out_is_caught() {
     let steps = [
-        Skip::JournalSync,
-        Skip::OwnDirectorySync,
-        Skip::FileSync,
-        Skip::DirectorySync,
-        Skip::Journal,
+        (Story::Words, Skip::JournalSync),
+        (Story::Words, Skip::OwnDirectorySync),
+        (Story::Words, Skip::FileSync),
+        (Story::Words, Skip::DirectorySync),
+        (Story::Words, Skip::Journal),
+        (Story::Notes, Skip::NewDirectorySync),
+        (Story::Notes, Skip::FileSync),
+        (Story::Leaving, Skip::DirectorySync),
+        (Story::Pictures, Skip::NewDirectorySync),
+        (Story::Pictures, Skip::FileSync),
+        (Story::Many, Skip::SyncAll),
     ];
-    for skip in steps {
-        let (count, wrong) = Scenario::run(Some(skip)).search();
-        println!("{skip:?}: the last of {count} trees is wrong: {wrong:?}");
-        assert!(wrong.is_some(), "{skip:?} is not caught");
+    for (story, skip) in steps {
+        let (count, wrong) = Scenario::run(story, Some(skip)).search();
+        println!("{story:?}, {skip:?}: the last of {count} trees is wrong: {wrong:?}");
+        assert!(wrong.is_some(), "{story:?}: {skip:?} is not caught");
     }
 }
 
 #[test]
 fn a_power_cut_during_recovery_is_recovered_from() {
-    let scenario = Scenario::run(None);
+    let scenario = Scenario::run(Story::Words, None);
     // As the power cut right after the first acknowledgement left it: nothing but the journal.
     let (at, after) = scenario.acknowledged[1].clone();
     let mut images = HashSet::new();
@@ -153,7 +301,7 @@ fn a_power_cut_during_recovery_is_recovered_from() {
 
 #[test]
 fn recovering_twice_changes_nothing_more() {
-    let scenario = Scenario::run(None);
+    let scenario = Scenario::run(Story::Words, None);
     let (at, _) = scenario.acknowledged[1];
     let mut seen = HashSet::new();
     for image in scenario.disk.states()[at].images(&mut seen).into_iter().take(50) {
@@ -172,19 +320,20 @@ fn with_process_a_power_cut_takes_whole_batches_from_the_end() {
     let disk = SimulatedDisk::new();
     let mut tree = Tree::open(&disk, Durability::Process).unwrap();
     tree.committer.checkpoint().unwrap();
-    super::super::disk::Disk::sync_all(&disk).unwrap();
+    disk.sync_all().unwrap();
     disk.record();
-    let mut truths = vec![Words::new()];
+    let truth = |disk: &SimulatedDisk| found(&SimulatedDisk::with(&disk.image())).unwrap();
+    let mut truths = vec![truth(&disk)];
     for (id, text) in [(1, "one"), (2, "two")] {
         let batch = vec![tree.word("kept", text), tree.word("new", text)];
         tree.committed(id, batch);
-        truths.push(words(&[("kept", text), ("new", text)]));
+        truths.push(truth(&disk));
     }
     // Synced together, and only then in the files.
     tree.committer.apply().unwrap();
     let batch = vec![tree.word("kept", "three")];
     tree.committed(3, batch);
-    truths.push(words(&[("kept", "three"), ("new", "two")]));
+    truths.push(truth(&disk));
     tree.committer.checkpoint().unwrap();
     let mut seen = HashSet::new();
     for state in disk.states() {
@@ -249,19 +398,7 @@ fn a_batch_sent_again_after_a_crash_is_known() {
 fn rows_with_indexes_are_whole_after_a_crash() {
     let disk = SimulatedDisk::new();
     let mut tree = Tree::open(&disk, Durability::Power).unwrap();
-    let slots = [Value::Text("Title".to_string()), Value::I64(3)];
-    let note = tree.put("notes", &["r", "n"], &slots);
-    let collection = tree.schema.collection("notes").unwrap().clone();
-    let segments = [Value::Text("r".to_string()), Value::Text("n".to_string())];
-    let entries = data::entries::entries(&collection, &segments, &slots).unwrap();
-    let mut writes = vec![note];
-    writes.extend(entries.into_iter().map(|entry| Write::Put {
-        key: entry.key,
-        value: entry.value,
-        expires: None,
-        versioned: false,
-        trail: None,
-    }));
+    let writes = tree.note(["r", "n"], "Title");
     tree.committed(1, writes);
     let before = tree.all().unwrap();
     assert_eq!(before.len(), 3);

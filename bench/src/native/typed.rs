@@ -1,7 +1,7 @@
 //! Keyway, by the structs and functions of `notes.toml`.
 
-use super::notes::Note;
-use super::{Contender, Work};
+use crate::notes::Note;
+use crate::race::{Contender, Work};
 use keyway::Ulid;
 
 mod generated {
@@ -23,12 +23,8 @@ pub async fn open(url: &str) -> Typed {
 }
 
 impl Typed {
-    pub async fn close(&self) {
-        self.notes.close().await.unwrap();
-    }
-
     /// Stores notes of one user with one commit.
-    pub async fn load(&self, notes: Vec<Note>) {
+    async fn add(&self, notes: Vec<Note>) {
         let Some(author) = notes.first().map(|note| note.author) else { return };
         let rows = notes.into_iter().map(|note| {
             let Note { author: _, note_id, title, words, tag, lat, lon } = note;
@@ -48,6 +44,10 @@ fn ulid(note_id: u128) -> Ulid {
 }
 
 impl Contender for Typed {
+    fn load(&self, notes: Vec<Note>) -> Work<'_, ()> {
+        Box::pin(self.add(notes))
+    }
+
     fn insert(&self, note: Note) -> Work<'_, ()> {
         Box::pin(async move {
             let Note { author, note_id, title, words, tag, lat, lon } = note;
@@ -74,5 +74,9 @@ impl Contender for Typed {
             let call = self.caller.notes_with_tag(tag).limit(rows as u64);
             call.into_future().await.unwrap().rows.into_iter().map(note).collect()
         })
+    }
+
+    fn close(&self) -> Work<'_, ()> {
+        Box::pin(async move { self.notes.close().await.unwrap() })
     }
 }

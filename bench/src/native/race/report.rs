@@ -1,0 +1,92 @@
+//! The report of a race: rates, ratios within each line, and why a line is lost where one is.
+
+use super::{Measured, Settings};
+use std::fmt::Write as _;
+
+/// What Keyway is to reach of expert code.
+const OF_EXPERT: f64 = 0.9;
+
+/// A part of the report: its title, and its lines.
+pub type Part = (&'static str, Vec<Measured>);
+
+/// Who is in the race: Keyway first, and at these places the expert and the naive one.
+pub struct Columns {
+    pub names: Vec<&'static str>,
+    pub expert: usize,
+    pub naive: usize,
+}
+
+/// The middle of several numbers; no number if there are none.
+pub fn median(rates: &[f64]) -> f64 {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Writes the report.
+pub fn write(settings: &Settings, columns: &Columns, parts: &[Part], (head, why): (&str, &str)) {
+    let mut text = format!("{head}\n");
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let _ = writeln!(
+        text,
+        "{} notes of about 240 bytes with two indexes, {cores} cores, {} rounds of {:?} a line, in \
+         turns. Rates\nare operations a second, medians of the rounds; they are those of one \
+         machine. A ratio is the median\nof the ratios within each round, with the least and the \
+         most.\n",
+        settings.notes, settings.rounds, settings.turn,
+    );
+    for (title, lines) in parts {
+        let _ = write!(text, "## {title}\n\n| |");
+        columns.names.iter().for_each(|name| _ = write!(text, " {name} |"));
+        text.push_str(" Keyway / expert | Keyway / naive | |\n|---|");
+        text.push_str(&"---:|".repeat(columns.names.len() + 2));
+        text.push_str("---|\n");
+        lines.iter().for_each(|line| row(&mut text, columns, line));
+        text.push('\n');
+    }
+    text.push_str(why);
+    println!("\n{text}");
+    if settings.only.is_empty() {
+        std::fs::write(&settings.report, text).unwrap();
+    }
+}
+
+fn row(text: &mut String, columns: &Columns, measured: &Measured) {
+    let _ = write!(text, "| {} |", measured.line.name);
+    for rates in &measured.rates {
+        let _ = write!(text, " {} |", shown(median(rates)));
+    }
+    let ratios = |other: usize| -> Vec<f64> {
+        let pairs = measured.rates[0].iter().zip(&measured.rates[other]);
+        pairs.map(|(ours, theirs)| ours / theirs).collect()
+    };
+    let (of_expert, of_naive) = (ratios(columns.expert), ratios(columns.naive));
+    let mut verdict = Vec::new();
+    if median(&of_expert) < OF_EXPERT {
+        verdict.push("below 0.9");
+    }
+    if median(&of_naive) < 1.0 {
+        verdict.push("behind naive");
+    }
+    let _ = writeln!(
+        text,
+        " {} | {} | {} |",
+        spread(&of_expert),
+        spread(&of_naive),
+        verdict.join(", ")
+    );
+}
+
+fn spread(ratios: &[f64]) -> String {
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(0.0, f64::max);
+    format!("**{:.2}** ({least:.2}-{most:.2})", median(ratios))
+}
+
+/// A number in thousands where it is large.
+fn shown(rate: f64) -> String {
+    match rate >= 10_000.0 {
+        true => format!("{:.1}k", rate / 1_000.0),
+        false => format!("{rate:.0}"),
+    }
+}

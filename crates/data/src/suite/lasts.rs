@@ -1,0 +1,99 @@
+//! What lasts: a store that is closed and opened again is as it was.
+//!
+//! ```text
+//! open ─▶ write ─▶ close ─▶ open ─▶ the same numbers, rows, versions, ends, outcomes ─▶ close ─▶ …
+//! ```
+//!
+//! The other cases never let go of a store, and one that keeps everything in memory passes them.
+
+use super::bench::{
+    Bench, Checked, HOUR, add, add_until, check, delete, holds, pass, plain_until, put, same,
+    until, unversioned, versioned,
+};
+use super::{Make, Options, keyspace, seed};
+use crate::store::{Batch, Expect, Total};
+
+/// How often the store is opened again: the second time after one that wrote next to nothing.
+const OPENED_AGAIN: u64 = 2;
+
+/// Writes, closes the store, opens it again and reads. `open` opens the same place each time.
+pub async fn run(open: Make<'_>, options: &Options) -> Checked {
+    let bench = opened(open, options, 0).await?;
+    let written = Written::write(&bench).await?;
+    let catalogue = bench.schema.catalogue().clone();
+    bench.store.close().await?;
+    drop(bench);
+    for time in 1..=OPENED_AGAIN {
+        let bench = opened(open, options, time).await?;
+        same("the numbers", bench.schema.catalogue(), &catalogue)?;
+        written.expect(&bench).await?;
+        bench.store.close().await?;
+    }
+    Ok(())
+}
+
+/// The store, opened for so many times before; ids differ from time to time.
+async fn opened(open: Make<'_>, options: &Options, time: u64) -> Checked<Bench> {
+    let store = open().await;
+    let schema = store.ensure(&keyspace()?).await?;
+    Ok(Bench::new(store, schema, options, seed("it lasts", options.seed + time)))
+}
+
+/// What was written, as it must be found.
+struct Written {
+    /// Batches that were committed, with what they answered.
+    batches: Vec<(Batch, Vec<Total>)>,
+    /// Rows that must be there, and keys at which there is none.
+    rows: Vec<(crate::store::Key, Option<crate::store::Row>)>,
+}
+
+impl Written {
+    async fn write(bench: &Bench) -> Checked<Written> {
+        let key = |collection, name| bench.key(collection, name);
+        let end = bench.now + HOUR;
+        let (kept, gone, ends) =
+            (key("notes", "kept")?, key("notes", "gone")?, key("copies", "x")?);
+        let (count, hour, gate) = (key("counts", "c")?, key("hours", "h")?, key("gates", "g")?);
+        bench.write(vec![put(&kept, "old"), put(&gone, "old")]).await?;
+        let rows =
+            bench.batch(vec![check(&ends, Expect::Absent)], vec![put(&kept, "new"), delete(&gone)]);
+        let adds = bench.batch(
+            Vec::new(),
+            vec![add(&count, 5), add_until(&hour, 7, Some(end)), pass(&gate, 2, 10, end)],
+        );
+        let plain = bench.batch(Vec::new(), vec![plain_until(&ends, "plain", Some(end))]);
+        let mut batches = Vec::new();
+        for batch in [&rows, &adds, &plain] {
+            batches.push((batch.clone(), bench.committed(batch).await?));
+        }
+        let number = |number: i64| number.to_be_bytes().to_vec();
+        Ok(Written {
+            rows: vec![
+                (kept, versioned("new", rows.id)),
+                (gone, None),
+                (ends, until(unversioned("plain"), end)),
+                (count, unversioned(number(5))),
+                (hour, until(unversioned(number(7)), end)),
+                (gate, until(unversioned(number(2)), end)),
+            ],
+            batches,
+        })
+    }
+
+    async fn expect(&self, bench: &Bench) -> Checked {
+        for (key, row) in &self.rows {
+            bench.expect_row("a row", key, row.clone()).await?;
+        }
+        // Sent again, they are known, whatever their checks would find now.
+        for (batch, totals) in &self.batches {
+            same("totals", &bench.committed(batch).await?, totals)?;
+        }
+        for (key, row) in &self.rows {
+            bench.expect_row("a row, the batches sent again", key, row.clone()).await?;
+        }
+        let Some((kept, Some(row))) = self.rows.first() else { return Ok(()) };
+        let Some(version) = row.version else { return holds("it has a version", false) };
+        let holds_still = bench.batch(vec![check(kept, Expect::Version(version))], Vec::new());
+        bench.committed(&holds_still).await.map(|_| ())
+    }
+}

@@ -1,0 +1,70 @@
+//! A server that waits for its disk and asks for passwords: what it may promise, and what is said to
+//! those it does not know.
+
+use crate::{keyspace, runtime};
+use data::ErrorKind;
+use data::store::{Durability, Store};
+use servers::postgres::Postgres;
+use std::path::PathBuf;
+use stores::postgres::{Options, PostgresStore};
+
+const FILE: &str = "[keyspace]\nname = 'small'\n\
+    [collection.notes]\nkey = 'note:{note: text}'\nvalue = 'text'\n\
+    [pattern.put_note]\nput = 'notes'\nallow = 'user'\n\
+    [pattern.note]\nget = 'notes'\n";
+
+/// A file that goes when the test ends.
+struct Rules(PathBuf);
+
+impl Rules {
+    /// Whom the server asks for a password: everybody but the user of the tests.
+    fn new() -> Rules {
+        let name = format!("keyway-rules-{}.conf", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let rules = "host all keyway 127.0.0.1/32 trust\n\
+            host all all 127.0.0.1/32 scram-sha-256\n";
+        std::fs::write(&path, rules).unwrap();
+        Rules(path)
+    }
+}
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_server_with_a_disk_and_passwords_is_opened_and_tells_no_password() {
+    let rules = Rules::new();
+    let server = Postgres::with(&[&format!("hba_file={}", rules.0.display())]);
+    let database = server.database();
+    server.psql(&database, "CREATE ROLE ann LOGIN PASSWORD 'sec-ret-4711'");
+    server.psql(&database, &format!("ALTER DATABASE {database} OWNER TO ann"));
+    let url = |who: &str| server.url(&database).replace("keyway@", who);
+    let power = Options { durability: Durability::Power, ..Options::default() };
+    runtime().block_on(async {
+        let store = PostgresStore::open(&url("ann:sec-ret-4711@"), &power).unwrap();
+        store.ensure(&keyspace(FILE)).await.unwrap();
+        assert_eq!(store.describe().durability, Durability::Power);
+        let shown = format!("{store:?} {:?}", store.describe());
+        assert!(!shown.contains("sec-ret"), "{shown}");
+        for (who, user) in
+            [("ann:unmistakable-7391@", "ann"), ("ann@", "ann"), ("bo:unmistakable-7391@", "bo")]
+        {
+            let store = PostgresStore::open(&url(who), &power).unwrap();
+            let error = store.ensure(&keyspace(FILE)).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument, "{error:?}");
+            assert_eq!(error.value("user"), Some(user), "{error:?}");
+            assert!(error.to_string().contains("give others in the URL"), "{error}");
+            assert!(error.to_string().contains(&format!("127.0.0.1:{}", server.port())));
+            assert!(!format!("{error} {error:?}").contains("unmistakable"), "{error:?}");
+        }
+        // Whoever may only read is told so before anything is made.
+        server.psql(&database, "ALTER ROLE ann SET default_transaction_read_only = on");
+        let store = PostgresStore::open(&url("ann:sec-ret-4711@"), &power).unwrap();
+        let error = store.ensure(&keyspace(FILE)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
+        assert!(error.to_string().contains("default_transaction_read_only"), "{error}");
+    });
+}
