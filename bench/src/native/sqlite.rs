@@ -1,72 +1,124 @@
-//! Keyway on SQLite beside expert code on the driver, doing the same work, and beside the code
-//! people write first; prints ratios.
+//! Keyway on SQLite beside expert code on the driver, and beside naive code; writes a report.
 //!
 //! ```text
-//! cargo run --release -p bench --bin sqlite -- [--notes 100000] [--rounds 5] [--seconds 0.5]
+//! cargo run --release -p bench --bin sqlite -- [--notes 50000] [--rounds 5] [--seconds 0.5]
 //!                                              [--only WORD] [--report FILE]
 //! ```
 
 #![allow(
     missing_docs,
-    dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic
 )]
 
-#[path = "../run_time/agree.rs"]
-mod agree;
-#[path = "../run_time/contender.rs"]
-mod contender;
 #[path = "sqlite/expert.rs"]
 mod expert;
-#[path = "../run_time/lines.rs"]
-mod lines;
-#[path = "../run_time/measure.rs"]
-mod measure;
 #[path = "sqlite/naive.rs"]
 mod naive;
 #[path = "../run_time/notes.rs"]
+#[allow(dead_code)]
 mod notes;
-#[path = "sqlite/report.rs"]
-mod report;
-#[path = "../run_time/settings.rs"]
-mod settings;
+mod race;
 #[path = "sqlite/tables.rs"]
 mod tables;
-#[path = "../run_time/typed.rs"]
 mod typed;
+mod ulid;
 
-use contender::{Contender, Entrant, Sync};
-use settings::Settings;
+use race::report::{self, Columns, Part};
+use race::{Contender, Entrant, Kind, LINES, Settings};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-/// Us first, then the expert, then what people write first.
-const ENTRANTS: [Entrant; 3] = [
-    Entrant { name: "Keyway", open: open_keyway, is_peer: false },
-    Entrant { name: "expert", open: expert::open, is_peer: false },
-    Entrant { name: "naive", open: naive::open, is_peer: false },
-];
-
-fn open_keyway(path: &Path, sync: Sync) -> Arc<dyn Contender> {
-    let durability = if sync == Sync::Power { "power" } else { "process" };
-    let file = path.join("notes.db");
-    let url = format!("sqlite:{}?durability={durability}", file.display());
-    let opened = typed::Typed::open_url(&url);
-    assert_eq!(tables::of(&file), tables::printed(), "the tables are not those of the layout");
-    Arc::new(opened)
+/// How a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Once the operating system has it.
+    Process,
+    /// Once the disk has it.
+    Power,
 }
+
+const NAMES: [&str; 3] = ["Keyway", "expert", "naive"];
 
 fn main() {
-    let default = ["--notes", "100000", "--report"].map(str::to_string);
-    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/sqlite.md");
-    let default = default.into_iter().chain([reports.display().to_string()]);
-    let settings = Settings::from_arguments(default.chain(std::env::args().skip(1)));
-    let folder = settings.fresh_folder();
-    agree::check(&folder, &ENTRANTS);
-    let lines = lines::run(&settings, &folder, &ENTRANTS);
-    report::write(&settings, &ENTRANTS, &lines);
+    let settings = Settings::from_arguments("sqlite", 50_000);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let folder = std::env::temp_dir().join(format!("sqlite_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let fresh = AtomicU64::new(settings.notes);
+    let mut parts: Vec<Part> = Vec::new();
+    for (title, sync) in [
+        ("The disk is not waited for", Sync::Process),
+        ("The disk is waited for before each answer to a commit", Sync::Power),
+    ] {
+        let lines = runtime.block_on(async {
+            let mut entrants = Vec::new();
+            for (number, name) in NAMES.into_iter().enumerate() {
+                let store = open(number, &folder.join(name), sync).await;
+                entrants.push(Entrant { name, store });
+            }
+            if sync == Sync::Process {
+                for notes in settings.users() {
+                    for entrant in &entrants {
+                        entrant.store.load(notes.clone()).await;
+                    }
+                }
+                race::agree(&entrants, settings.notes).await;
+                for name in NAMES {
+                    let found = tables::of(&folder.join(name).join("notes.db"));
+                    assert_eq!(found, tables::printed(), "{name} has other tables");
+                }
+            }
+            // Reads wait for no disk in either way.
+            let is_asked = |line: &race::Line| {
+                sync == Sync::Process || matches!(line.kind, Kind::Commit | Kind::Mixed)
+            };
+            let lines = LINES.into_iter().filter(is_asked);
+            let lines = race::run(&settings, &entrants, lines, &fresh).await;
+            for entrant in entrants {
+                entrant.store.close().await;
+            }
+            lines
+        });
+        parts.push((title, lines));
+    }
+    let columns = Columns { names: NAMES.to_vec(), expert: 1, naive: 2 };
+    report::write(&settings, &columns, &parts, (HEAD, WHY));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+async fn open(number: usize, place: &Path, sync: Sync) -> Arc<dyn Contender> {
+    let durability = if sync == Sync::Power { "power" } else { "process" };
+    let file = place.join("notes.db");
+    match number {
+        0 => {
+            let url = format!("sqlite:{}?durability={durability}", file.display());
+            Arc::new(typed::open(&url).await)
+        }
+        1 => Arc::new(expert::Expert::open(place, sync)),
+        _ => Arc::new(naive::Naive::open(place, sync)),
+    }
+}
+
+const HEAD: &str = "\
+# SQLite, beside the driver used by hand
+
+`cargo run --release -p bench --bin sqlite` makes this report. All contenders answer the same before
+they are measured. All have the tables that `keyway layout` prints, a write-ahead log with the same
+settings, and the same cache; none maps the file into memory.
+
+- **Keyway**: typed calls of `notes.toml` on `sqlite:`. An insert checks that the key is free, keeps
+  a version for the row, and remembers its outcome so that a repeated call does nothing.
+- **expert**: rusqlite with every statement kept prepared, for these notes alone. One connection
+  writes, in place or, where the disk is waited for, in a thread that commits for all who wait; a
+  connection for each caller that reads. The same checks, versions and remembered calls. Notes by a
+  tag are one statement with a join.
+- **naive**: one connection behind a lock; every statement is prepared anew and committed by itself;
+  ids first, then a read for each note. No versions, and no call is remembered: a crash leaves half
+  of an insert.
+";
+
+const WHY: &str = "";

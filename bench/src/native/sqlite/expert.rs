@@ -1,18 +1,21 @@
 //! An expert on the driver: the same tables and settings, the same versions, checks and remembered
-//! calls, every statement kept prepared. One connection writes, for all who wait at once; readers
-//! have a connection a thread.
+//! calls, every statement kept prepared. One connection writes: in place where nothing waits for the
+//! disk, otherwise a thread for all who wait at once. Readers have connections of their own.
 
-use super::contender::{Contender, Sync};
-use super::notes::Note;
-use super::tables::{self, digits, note, ulid};
+use crate::Sync;
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::tables::{self, digits, note};
+use crate::ulid::ulid;
 use data::clock::SystemRandom;
 use data::geo;
-use data::store::{CommitId, Durability};
+use data::store::CommitId;
 use rusqlite::{Connection, OptionalExtension, params};
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::oneshot;
 
 /// How long calls are remembered, in milliseconds.
 const REMEMBERED: i64 = 600_000;
@@ -43,83 +46,71 @@ struct Commit {
     notes: Vec<Note>,
 }
 
-#[derive(Default)]
-struct Queue {
-    waiting: Vec<Commit>,
-    /// Commits that were ever queued, and those that are done.
-    queued: u64,
-    done: u64,
-    is_led: bool,
-}
-
 struct Writer {
     connection: Connection,
     forgot: i64,
 }
 
+/// Who writes.
+enum Way {
+    /// Whoever comes, where it is: nothing waits for the disk.
+    InPlace(Mutex<Writer>),
+    /// A thread, for all who wait.
+    Thread(Sender<(Commit, oneshot::Sender<()>)>),
+}
+
 pub struct Expert {
     path: PathBuf,
-    durability: Durability,
-    queue: Mutex<Queue>,
-    done: Condvar,
-    writer: Mutex<Writer>,
+    sync: Sync,
+    way: Way,
+    readers: Mutex<Vec<Connection>>,
     random: SystemRandom,
 }
 
-thread_local! {
-    static READER: RefCell<Option<(PathBuf, Durability, Connection)>> =
-        const { RefCell::new(None) };
-}
-
-pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
-    let durability = if sync == Sync::Power { Durability::Power } else { Durability::Process };
-    let connection = tables::connect(path, durability);
-    tables::make(&connection);
-    Arc::new(Expert {
-        path: path.to_path_buf(),
-        durability,
-        queue: Mutex::default(),
-        done: Condvar::new(),
-        writer: Mutex::new(Writer { connection, forgot: 0 }),
-        random: SystemRandom::start().unwrap(),
-    })
-}
-
 impl Expert {
-    fn write(&self, notes: Vec<Note>) {
+    pub fn open(path: &Path, sync: Sync) -> Expert {
+        let connection = tables::connect(path, sync);
+        tables::make(&connection);
+        let mut writer = Writer { connection, forgot: 0 };
+        let way = match sync {
+            Sync::Process => Way::InPlace(Mutex::new(writer)),
+            Sync::Power => {
+                let (sender, receiver) = channel::<(Commit, oneshot::Sender<()>)>();
+                std::thread::spawn(move || {
+                    while let Ok(first) = receiver.recv() {
+                        let group = std::iter::once(first).chain(receiver.try_iter());
+                        let (commits, answers): (Vec<_>, Vec<_>) = group.unzip();
+                        writer.commit(&commits);
+                        answers.into_iter().for_each(|answer| answer.send(()).unwrap());
+                    }
+                });
+                Way::Thread(sender)
+            }
+        };
+        let random = SystemRandom::start().unwrap();
+        Expert { path: path.to_path_buf(), sync, way, readers: Mutex::default(), random }
+    }
+
+    async fn write(&self, notes: Vec<Note>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
         let id = uuid::Uuid::from_bytes(*CommitId::new(now, &self.random).as_bytes()).to_string();
-        let mut queue = self.queue.lock().unwrap();
-        queue.waiting.push(Commit { id, now, notes });
-        queue.queued += 1;
-        let mine = queue.queued;
-        while queue.done < mine {
-            if queue.is_led {
-                queue = self.done.wait(queue).unwrap();
-                continue;
+        let commit = Commit { id, now, notes };
+        match &self.way {
+            Way::InPlace(writer) => writer.lock().unwrap().commit(&[commit]),
+            Way::Thread(queue) => {
+                let (sender, answer) = oneshot::channel();
+                queue.send((commit, sender)).unwrap();
+                answer.await.unwrap();
             }
-            queue.is_led = true;
-            let group = std::mem::take(&mut queue.waiting);
-            let upto = queue.queued;
-            drop(queue);
-            self.writer.lock().unwrap().commit(&group);
-            queue = self.queue.lock().unwrap();
-            (queue.done, queue.is_led) = (upto, false);
-            self.done.notify_all();
         }
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
-        READER.with(|reader| {
-            let mut reader = reader.borrow_mut();
-            let known = reader.as_ref();
-            if known.is_none_or(|(path, level, _)| (path, *level) != (&self.path, self.durability))
-            {
-                let connection = tables::connect(&self.path, self.durability);
-                *reader = Some((self.path.clone(), self.durability, connection));
-            }
-            work(&reader.as_ref().unwrap().2)
-        })
+        let reader = self.readers.lock().unwrap().pop();
+        let reader = reader.unwrap_or_else(|| tables::connect(&self.path, self.sync));
+        let answer = work(&reader);
+        self.readers.lock().unwrap().push(reader);
+        answer
     }
 }
 
@@ -176,38 +167,40 @@ fn add(connection: &Connection, commit: &Commit) {
 }
 
 impl Contender for Expert {
-    fn load(&self, notes: Vec<Note>) {
-        self.write(notes);
+    fn load(&self, notes: Vec<Note>) -> Work<'_, ()> {
+        Box::pin(self.write(notes))
     }
 
-    fn insert(&self, note: Note) {
-        self.write(vec![note]);
+    fn insert(&self, note: Note) -> Work<'_, ()> {
+        Box::pin(self.write(vec![note]))
     }
 
-    fn get(&self, author: u64, note_id: u128) -> Option<Note> {
-        self.read(|connection| {
-            let mut query = connection.prepare_cached(GET).unwrap();
-            query.query_row([digits(author), ulid(note_id)], note).optional().unwrap()
+    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>> {
+        Box::pin(async move {
+            self.read(|connection| {
+                let mut query = connection.prepare_cached(GET).unwrap();
+                query.query_row([digits(author), ulid(note_id)], note).optional().unwrap()
+            })
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
-        self.read(|connection| {
-            let mut query = connection.prepare_cached(PAGE).unwrap();
-            let found = query.query_map(params![digits(author), rows as i64], note).unwrap();
-            found.map(Result::unwrap).collect()
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+        Box::pin(async move {
+            self.read(|connection| {
+                let mut query = connection.prepare_cached(PAGE).unwrap();
+                let found = query.query_map(params![digits(author), rows as i64], note).unwrap();
+                found.map(Result::unwrap).collect()
+            })
         })
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
-        self.read(|connection| {
-            let mut query = connection.prepare_cached(TAGGED).unwrap();
-            let found = query.query_map(params![tag, rows as i64], note).unwrap();
-            found.map(Result::unwrap).collect()
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+        Box::pin(async move {
+            self.read(|connection| {
+                let mut query = connection.prepare_cached(TAGGED).unwrap();
+                let found = query.query_map(params![tag, rows as i64], note).unwrap();
+                found.map(Result::unwrap).collect()
+            })
         })
-    }
-
-    fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {
-        None
     }
 }

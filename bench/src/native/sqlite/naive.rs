@@ -2,24 +2,18 @@
 //! itself, one connection behind a lock, ids first and then a read for each. No versions that mean
 //! anything, no remembered calls; a crash leaves half of an insert.
 
-use super::contender::{Contender, Sync};
-use super::notes::Note;
-use super::tables::{self, COLUMNS, digits, note, ulid};
+use crate::Sync;
+use crate::notes::Note;
+use crate::race::{Contender, Work};
+use crate::tables::{self, COLUMNS, digits, note};
+use crate::ulid::ulid;
 use data::geo;
-use data::store::Durability;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 pub struct Naive {
     connection: Mutex<Connection>,
-}
-
-pub fn open(path: &Path, sync: Sync) -> Arc<dyn Contender> {
-    let durability = if sync == Sync::Power { Durability::Power } else { Durability::Process };
-    let connection = tables::connect(path, durability);
-    tables::make(&connection);
-    Arc::new(Naive { connection: Mutex::new(connection) })
 }
 
 fn one(connection: &Connection, author: &str, id: &str) -> Option<Note> {
@@ -28,6 +22,12 @@ fn one(connection: &Connection, author: &str, id: &str) -> Option<Note> {
 }
 
 impl Naive {
+    pub fn open(path: &Path, sync: Sync) -> Naive {
+        let connection = tables::connect(path, sync);
+        tables::make(&connection);
+        Naive { connection: Mutex::new(connection) }
+    }
+
     fn write(&self, added: &Note) {
         let connection = self.connection.lock().unwrap();
         let (author, id) = (digits(added.author), ulid(added.note_id));
@@ -57,34 +57,33 @@ impl Naive {
 }
 
 impl Contender for Naive {
-    fn load(&self, notes: Vec<Note>) {
-        notes.iter().for_each(|note| self.write(note));
+    fn insert(&self, note: Note) -> Work<'_, ()> {
+        Box::pin(async move { self.write(&note) })
     }
 
-    fn insert(&self, note: Note) {
-        self.write(&note);
+    fn get(&self, author: u64, note_id: u128) -> Work<'_, Option<Note>> {
+        Box::pin(
+            async move { one(&self.connection.lock().unwrap(), &digits(author), &ulid(note_id)) },
+        )
     }
 
-    fn get(&self, author: u64, note_id: u128) -> Option<Note> {
-        one(&self.connection.lock().unwrap(), &digits(author), &ulid(note_id))
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+        Box::pin(async move {
+            let ids = format!(
+                "SELECT author, note_id FROM notes WHERE author = ?1 \
+                 ORDER BY note_id DESC LIMIT {rows}"
+            );
+            self.many(&ids, &digits(author))
+        })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
-        let ids = format!(
-            "SELECT author, note_id FROM notes WHERE author = ?1 ORDER BY note_id DESC LIMIT {rows}"
-        );
-        self.many(&ids, &digits(author))
-    }
-
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
-        let ids = format!(
-            "SELECT author, note_id FROM notes_by_tag WHERE tag = ?1 \
-             ORDER BY note_id DESC, author LIMIT {rows}"
-        );
-        self.many(&ids, &tag)
-    }
-
-    fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {
-        None
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+        Box::pin(async move {
+            let ids = format!(
+                "SELECT author, note_id FROM notes_by_tag WHERE tag = ?1 \
+                 ORDER BY note_id DESC, author LIMIT {rows}"
+            );
+            self.many(&ids, &tag)
+        })
     }
 }

@@ -1,7 +1,8 @@
 //! The tables of the notes, which are Keyway's own for all contenders, and the forms of values.
 
-use super::notes::Note;
-use data::store::Durability;
+use crate::Sync;
+use crate::notes::Note;
+use crate::ulid::from_ulid;
 use keyspace::model::StoreKind;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row};
@@ -31,12 +32,12 @@ pub fn of(file: &Path) -> Vec<String> {
 }
 
 /// A connection, set as Keyway sets its own.
-pub fn connect(path: &Path, durability: Durability) -> Connection {
+pub fn connect(path: &Path, sync: Sync) -> Connection {
     std::fs::create_dir_all(path).unwrap();
     let connection = Connection::open(path.join("notes.db")).unwrap();
-    let synchronous = match durability {
-        Durability::Power => "PRAGMA synchronous=FULL",
-        _ => "PRAGMA synchronous=NORMAL",
+    let synchronous = match sync {
+        Sync::Power => "PRAGMA synchronous=FULL",
+        Sync::Process => "PRAGMA synchronous=NORMAL",
     };
     let settings = [
         "PRAGMA journal_mode=WAL",
@@ -79,24 +80,4 @@ pub fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
 /// A number as text that sorts as it does.
 pub fn digits(number: u64) -> String {
     format!("{number:020}")
-}
-
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-const VALUES: [u8; 256] = {
-    let mut values = [0; 256];
-    let mut at = 0;
-    while at < 32 {
-        values[ALPHABET[at] as usize] = at as u8;
-        at += 1;
-    }
-    values
-};
-
-pub fn ulid(id: u128) -> String {
-    (0..26).map(|at| ALPHABET[(id >> (125 - 5 * at)) as usize & 31] as char).collect()
-}
-
-fn from_ulid(text: &str) -> u128 {
-    text.bytes().fold(0, |id, byte| id << 5 | u128::from(VALUES[usize::from(byte)]))
 }

@@ -38,8 +38,8 @@ fn a_day_on(scheme: &str) -> Shop {
     }
     let taken = ["add_product", "shop=a", "sku=4", "title=MILK", "price=1", "--as", "ann"];
     let ran = shop.keyway("run", &taken);
-    assert_eq!(ran.status, 1, "{scheme}: {}", ran.output);
-    assert!(ran.complaint.contains("taken"), "{scheme}: {}", ran.complaint);
+    assert_eq!(ran.status, 3, "{scheme}: {}", ran.output);
+    assert!(ran.complaint.contains("belongs to another row"), "{scheme}: {}", ran.complaint);
     let scrubbed = shop.keyway("scrub", &["--json"]);
     assert_eq!((scrubbed.status, scrubbed.complaint.as_str()), (0, ""), "{scheme}");
     let scrubbed: Value = serde_json::from_str(&scrubbed.output).unwrap();
