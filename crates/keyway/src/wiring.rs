@@ -4,6 +4,7 @@ use crate::url::{PostgresUrl, StoreUrl};
 use data::memory::MemoryStore;
 use data::store::{Durability, Store};
 use data::{Error, ErrorKind, Result};
+use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 use stores::engine::{self, EngineStore};

@@ -29,6 +29,9 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How often the thread lets others run before a group, while fewer wait than were answered last.
 const YIELDS_MAX: usize = 32;
 
+/// Something that is done between two commits.
+type Other = Box<dyn FnOnce(&mut Committer) + Send>;
+
 /// The right to write, the thread, and the way to it.
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -66,7 +69,7 @@ struct Waiting {
 enum Work {
     Commit(Waiting),
     /// Anything else.
-    Other(Box<dyn FnOnce(&mut Committer) + Send>),
+    Other(Other),
 }
 
 /// An outcome that is there, or will be.
@@ -227,7 +230,7 @@ impl Shared {
     }
 
     /// What waits longest, if it is no batch.
-    fn take_other(&self) -> Option<Box<dyn FnOnce(&mut Committer) + Send>> {
+    fn take_other(&self) -> Option<Other> {
         let mut waiting = self.waiting();
         match waiting.pop_front()? {
             Work::Other(work) => Some(work),
