@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::AsFd;
 
-/// Kinds of file systems that are reached over a network, shared by machines, or behind another process: their locks,
-/// renames and syncs promise less, or nothing. (From `linux/magic.h` and `statfs(2)`.)
+/// Kinds of file systems that are reached over a network, shared by machines, or behind another
+/// process: their locks, renames and syncs promise less, or nothing. (From `linux/magic.h` and
+/// `statfs(2)`.)
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux says it"))]
 const NETWORKS: [(u64, &str); 14] = [
     (0x6969, "NFS"),

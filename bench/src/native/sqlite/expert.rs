@@ -1,6 +1,6 @@
 //! An expert on the driver: the same tables and settings, the same versions, checks and remembered
-//! calls, every statement kept prepared. One connection writes: in place where nothing waits for the
-//! disk, otherwise a thread for all who wait at once. Readers have connections of their own.
+//! calls, every statement kept prepared. One connection writes: in place where nothing waits for
+//! the disk, otherwise a thread for all who wait at once. Readers have connections of their own.
 
 use crate::Sync;
 use crate::notes::Note;

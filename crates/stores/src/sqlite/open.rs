@@ -25,8 +25,8 @@ const BUSY: Duration = Duration::from_secs(5);
 const IDLE_MAX: usize = 8;
 /// Pages that a connection keeps in memory, in KiB, as SQLite wants it told.
 const CACHE_KIB: &str = "-16384";
-/// Pages of the log after which a commit writes them back: 16 MiB, so that a page that changes often
-/// is written and synced once for many commits.
+/// Pages of the log after which a commit writes them back: 16 MiB, so that a page that changes
+/// often is written and synced once for many commits.
 const LOG_PAGES: &str = "4096";
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 256;
@@ -174,7 +174,7 @@ fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Con
             Err(error) => return Err(failed(error)),
         }
     }
-    // Otherwise a statement is prepared anew whenever its LIMIT is bound, for the planner to see it.
+    // Otherwise a statement is prepared anew whenever its LIMIT is bound, for the planner's sake.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
@@ -227,7 +227,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_file_of_another_machine_is_refused_and_one_behind_a_program_remarked_upon() {
-        let path = Path::new("/mnt/x.db");
+        let path = Path::new("notes.db");
         assert_eq!(judge_network(None, path).ok(), Some(None));
         for kind in ["NFS", "SMB2", "CIFS", "9P", "Lustre"] {
             let error = judge_network(Some(kind), path).err();

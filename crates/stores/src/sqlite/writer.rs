@@ -8,8 +8,8 @@
 //!
 //! A COMMIT takes as long for a hundred batches as for one, so what arrives during one is written
 //! with the next. There is no timer: before a sync the thread only lets those run who were answered
-//! just now and may come again. Where a commit waits for the disk, or for another process, it is the
-//! thread that waits, never a caller.
+//! just now and may come again. Where a commit waits for the disk, or for another process, it is
+//! the thread that waits, never a caller.
 
 use super::commit::Committer;
 use super::error::{again, closed, poisoned};
