@@ -265,7 +265,7 @@ fn peak(arguments: &[&str]) -> u64 {
 fn memory_does_not_grow_with_the_rows() {
     const ROW: usize = 6_000;
     let mut peaks = Vec::new();
-    for rows in [1_000, 10_000] {
+    for rows in [2_000, 16_000] {
         let directory = Directory::new(&format!("stores-memory-{rows}"));
         let url = |name: &str| format!("sqlite:{}?durability=none", directory.path(name));
         let (from, to) = (url("from.db"), url("to.db"));
@@ -276,8 +276,9 @@ fn memory_does_not_grow_with_the_rows() {
         let exported = peak(&["export", &file, "--store", &from, "-o", &out]);
         peaks.push((exported, peak(&["copy", &file, "--from", &from, "--to", &to])));
     }
-    println!("KiB at most, export and copy, of 1,000 and of 10,000 rows: {peaks:?}");
+    println!("KiB at most, export and copy, of 2,000 and of 16,000 rows: {peaks:?}");
     let [small, large] = peaks[..] else { panic!("{peaks:?}") };
-    // The rows alone are 54 MB more.
-    assert!(large.0 < small.0 * 3 / 2 && large.1 < small.1 * 3 / 2, "{peaks:?}");
+    // The rows alone are 84 MB more; caches of the databases fill up as far as they may.
+    const CACHES: u64 = 32 << 10;
+    assert!(large.0 < small.0 + CACHES && large.1 < small.1 + CACHES, "{peaks:?}");
 }
