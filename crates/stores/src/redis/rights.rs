@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// Every command, as it is sent or run by a script; `@` stands for a key.
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 32] = [
     // The scripts.
     "DEL @",
     "EXISTS @",
@@ -47,6 +47,7 @@ const COMMANDS: [&str; 31] = [
     "ZRANGE @ 0 0",
     "SCAN 0",
     // Around them.
+    "DBSIZE",
     "EVAL x 1 @",
     "EVALSHA x 1 @",
     "EXEC",
