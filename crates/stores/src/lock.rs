@@ -5,8 +5,20 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Takes a lock, until the file is let go. `what` is what the file then begins with.
-pub(crate) fn take(folder: &Path, path: &Path, what: &str) -> Result<File> {
+/// A lock that this process has, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file would not do: a process that another thread is just starting has a copy
+        // of it until its own program runs, and a lock belongs to all copies.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes a lock. `what` is what the file then begins with.
+pub(crate) fn take(folder: &Path, path: &Path, what: &str) -> Result<Lock> {
     let failed = |error: std::io::Error| {
         Error::new(ErrorKind::Unavailable, "the lock of the store could not be opened")
             .with("file", path.display())
@@ -28,7 +40,7 @@ pub(crate) fn take(folder: &Path, path: &Path, what: &str) -> Result<File> {
         file.write_all(holder.as_bytes())
     })();
     written.map_err(failed)?;
-    Ok(file)
+    Ok(Lock(file))
 }
 
 fn locked(folder: &Path, lock: &Path) -> Error {
@@ -46,4 +58,23 @@ fn locked(folder: &Path, lock: &Path) -> Error {
 fn program() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_lock_in_a_process_being_started_keeps_nobody_out() {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("keyway-lock-{}", std::process::id()));
+        let lock = take(&folder, &path, "test").unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert_eq!(take(&folder, &path, "test").unwrap_err().kind(), ErrorKind::Locked);
+        drop(lock);
+        drop(take(&folder, &path, "test").unwrap());
+        drop(copy);
+        std::fs::remove_file(&path).unwrap();
+    }
 }

@@ -11,6 +11,7 @@
 
 use super::error::file as file_error;
 use super::witness;
+use crate::lock::Lock;
 use data::{Error, ErrorKind, Result};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -33,16 +34,8 @@ const KEYSPACE: &str = "keyspace ";
 pub(super) struct Folder {
     path: PathBuf,
     /// Held until the folder is let go.
-    lock: File,
+    _lock: Lock,
     is_new: bool,
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Closing the file would not do: a process that another thread is just starting has a copy
-        // of it until its own program runs, and a lock belongs to all copies.
-        let _ = self.lock.unlock();
-    }
 }
 
 impl Folder {
@@ -54,7 +47,7 @@ impl Folder {
         fs::create_dir_all(path).map_err(|error| file_error(error, path))?;
         let lock = crate::lock::take(path, &path.join(LOCK), PROGRAM)?;
         let is_new = inspect(path)?;
-        let folder = Folder { path: path.to_path_buf(), lock, is_new };
+        let folder = Folder { path: path.to_path_buf(), _lock: lock, is_new };
         if is_new {
             folder.clear()?;
         }
@@ -207,22 +200,5 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
     match cfg!(unix) {
         true => File::open(folder)?.sync_all(),
         false => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_of_the_lock_in_a_process_being_started_keeps_nobody_out() {
-        let place = std::env::temp_dir().join(format!("keyway-folder-{}", std::process::id()));
-        let folder = Folder::take(&place).unwrap();
-        let copy = folder.lock.try_clone().unwrap();
-        assert_eq!(Folder::take(&place).unwrap_err().kind(), ErrorKind::Locked);
-        drop(folder);
-        drop(Folder::take(&place).unwrap());
-        drop(copy);
-        fs::remove_dir_all(&place).unwrap();
     }
 }

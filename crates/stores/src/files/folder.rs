@@ -11,6 +11,7 @@
 use super::disk::{Disk, RealDisk};
 use super::error;
 use super::journal;
+use crate::lock::Lock;
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::files::OWN_DIRECTORY;
 use keyspace::layout::files::name::Case;
@@ -38,7 +39,7 @@ pub(super) struct Format {
 }
 
 /// Takes the directory at a path for this process, and makes it if there is none.
-pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, File)> {
+pub(super) fn take(path: &Path, allow_network: bool) -> Result<(RealDisk, Lock)> {
     let failed = |error: io::Error| error::file(error, &path.display().to_string());
     check_free(path)?;
     let made: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();

@@ -43,6 +43,7 @@ mod writer;
 
 pub use shared::Problem;
 
+use crate::lock::Lock;
 use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
@@ -56,7 +57,6 @@ use keyspace::model::{Atomicity, Keyspace, StoreKind};
 use read::Read;
 use shared::Shared;
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -94,7 +94,8 @@ pub struct FilesStore {
 struct Inner {
     writer: Writer,
     shared: Arc<Shared>,
-    _lock: File,
+    /// None on a simulated disk.
+    _lock: Option<Lock>,
 }
 
 impl FilesStore {

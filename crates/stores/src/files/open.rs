@@ -23,7 +23,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
     let shared = Arc::new(Shared::new(Arc::new(disk), options.cache_bytes));
     let committer = committer(&shared, options.durability)?;
     let writer = Writer::start(committer)?;
-    Ok(Inner { writer, shared, _lock: lock })
+    Ok(Inner { writer, shared, _lock: Some(lock) })
 }
 
 /// Whoever may commit to the tree on a disk, once what a crash left is put right.
