@@ -237,10 +237,17 @@ fn every_source_is_part_of_its_crate() {
         let parents = ["mod.rs", "lib.rs", "main.rs"].map(|parent| format!("{directory}/{parent}"));
         let beside = format!("{directory}.rs");
         let declaration = format!("mod {module};");
+        // Programs that stand beside each other may share what stands beside them.
+        let is_program = |other: &&File| {
+            let place = other.path.rsplit_once('/').map(|(place, _)| place);
+            place == Some(directory) && is_target(&other.path)
+        };
+        let programs = sources.iter().filter(is_program).map(|program| &program.text);
         let is_declared = parents
             .iter()
             .chain([&beside])
             .filter_map(|parent| text_of(parent))
+            .chain(programs)
             .any(|text| text.lines().any(|line| line.ends_with(&declaration)));
         if !is_declared {
             problems.push(format!("{}: no file says `{declaration}`", file.path));

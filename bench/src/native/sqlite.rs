@@ -121,4 +121,14 @@ settings, and the same cache; none maps the file into memory.
   of an insert.
 ";
 
-const WHY: &str = "";
+const WHY: &str = "\
+## Why lines are lost
+
+- Reads of many rows: a row becomes the bytes that cross from a store to the run time and then the
+  struct, where the expert reads columns into the struct at once. Of a page, a third is SQLite's own
+  work, a third makes those bytes, a third reads them. Every read also asks who may make it.
+- An index look-up reads the entries and then their records, each by its key in one transaction; the
+  expert's join is one statement that knows of no other store.
+- Commits beside the naive code, where no disk is waited for: it writes three rows, and Keyway five,
+  with the call that is remembered and the index by which it is forgotten.
+";

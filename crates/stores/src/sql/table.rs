@@ -142,6 +142,13 @@ impl<N: Clone> TableShape<N> {
         matches!(&self.of, Of::Rows(collection) if collection.content == ContentShape::Count)
     }
 
+    /// Whether its rows are nothing but their keys: entries that keep nothing and never end.
+    pub fn is_bare(&self) -> bool {
+        let Of::Entries { collection, index, kept, .. } = &self.of else { return false };
+        let is_entry = collection.indexes.get(*index).is_some_and(|index| !index.model.unique);
+        is_entry && kept.is_empty() && self.expires.is_none()
+    }
+
     /// The collection whose rows they are; none for entries and claims.
     pub fn collection(&self) -> Option<&Arc<CollectionSchema>> {
         match &self.of {

@@ -160,7 +160,10 @@ impl Table {
     /// The row whose content a statement answers from the column `first` on; nothing where its
     /// values must be known.
     pub(super) fn direct_row(&self, row: &rusqlite::Row<'_>, first: usize) -> Result<Option<Row>> {
-        let Some(collection) = self.shape.collection() else { return Ok(None) };
+        let Some(collection) = self.shape.collection() else {
+            let bare = Row { value: Bytes::new(), version: None, expires: None, trail: None };
+            return Ok(self.shape.is_bare().then_some(bare));
+        };
         let stored = |number: usize| row.get_ref(first + number).map_err(failed);
         let value = match &collection.content {
             ContentShape::Record(shape) => shape.encode_payloads(|slot, field| {
