@@ -111,8 +111,12 @@ const WHY: &str = "
 - Inserts beside the bare engine: for its three rows Keyway writes four, with a version in one of
   them, and looks up two keys (is the key free, was the call made before). The engine by hand does
   the same.
-- Reads beside the engine by hand: each value is decoded to a typed value and then moved into the
-  struct, and each call asks who may make it.
+- Reads beside the engine by hand: each call asks who may make it, is counted, and reads by a
+  snapshot that never shows half of a commit; each row has a version, an end and a table of its
+  fields, so that one can be added later. A page reads one row more, to know whether it is the last.
+- Loads beside the engine by hand: the engine does the same work for both. What is added is making
+  each row from named arguments, its entries from the expressions of the file, and an answer with
+  the rows as they now are; by hand, keys and values are packed in place and nothing is answered.
 - Reads beside native_db and SQLite: a row of a B-tree is found with fewer comparisons than one of a
   log-structured tree, which in turn writes several times as fast.
 ";
