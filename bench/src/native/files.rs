@@ -14,6 +14,8 @@
     clippy::panic
 )]
 
+#[path = "files/content.rs"]
+mod content;
 #[path = "files/expert.rs"]
 mod expert;
 #[path = "files/journal.rs"]
@@ -116,8 +118,8 @@ they are measured.
   disk said of it and with its hash, so that what somebody edits is respected. The same checks,
   versions and remembered calls.
 - **naive**: what an application's first version looks like. A file a note, a line added to a file
-  a tag and to one a place; a page lists the directory and reads every note, a look-up reads the file
-  of its tag and then every note. No journal, no versions, no checks: a crash leaves half of an
+  a tag and to one a place; a page lists the directory and reads every note, a look-up reads the
+  file of its tag and then every note. No journal, no versions, no checks: a crash leaves half of an
   insert or half of a file. Where the disk is waited for, it syncs each of its files on its own.
 ";
 

@@ -78,14 +78,14 @@ const HEAD: &str = "\
 `cargo run --release -p bench --bin redis` makes this report. It starts a server of its own; every
 contender has a database on it. All answer the same before they are measured.
 
-- **Keyway**: typed calls of `notes.toml` on `redis:`. An insert checks that the key is free and that
-  no key is of another program's type, keeps a version, and remembers its outcome, in one script.
+- **Keyway**: typed calls of `notes.toml` on `redis:`. An insert checks that the key is free and
+  that no key is of another program's type, keeps a version, and remembers its outcome, in one script.
 - **expert**: the redis crate with the same Hashes and sorted sets, one connection for all callers,
   deadlines. An insert is one script, written for these notes alone, with the same guard, check,
   version and remembered outcome. Many records are one pipeline, and one transaction, so that they
   are of one instant; a page asks for its order once more in it, as Keyway does.
-- **naive**: what an application's first version looks like. Commands one after the other, a read for
-  each row. It checks no types, keeps no versions and remembers no call, and a crash leaves half of
+- **naive**: what an application's first version looks like. Commands one after the other, a read
+  for each row. It checks no types, keeps no versions and remembers no call, and a crash leaves half of
   an insert behind.
 ";
 

@@ -2,6 +2,7 @@
 //! itself, a copy that is killed goes on, and memory does not grow with the rows.
 
 use crate::{Directory, SHOP, command, keyway, keyway_with, root};
+use serde_json::json;
 use servers::postgres::Postgres;
 use servers::redis::RedisServer;
 use std::collections::BTreeMap;
@@ -169,9 +170,8 @@ fn pictures(count: usize, bytes: usize) -> String {
     // Four letters are three bytes.
     let value = "QUJD".repeat(bytes.div_ceil(3));
     for number in 0..count {
-        lines.push_str(&format!(
-            "{{\"collection\":\"pictures\",\"row\":{{\"sku\":\"{number}\",\"value\":\"{value}\"}}}}\n"
-        ));
+        let row = json!({ "sku": number.to_string(), "value": value });
+        lines.push_str(&format!("{}\n", json!({ "collection": "pictures", "row": row })));
     }
     lines + &format!("{{\"end\":{{\"rows\":{count}}}}}\n")
 }

@@ -12,7 +12,8 @@
 //!
 //! The promises: P1 atomic and conditional, P4 reads see what was acknowledged, P5 order and pages,
 //! P6 ended is absent, P7 exact counters, P8 once an id, P9 bytes, P10 it lasts, and the limits at
-//! the door. A store that outlives its process runs `lasts` too, which opens it again. P2 and P3, of indexes and unique values, are kept above the waist.
+//! the door. A store that outlives its process runs `lasts` too, which opens it again. P2 and P3,
+//! of indexes and unique values, are kept above the waist.
 
 mod ahead;
 pub mod bench;

@@ -10,9 +10,10 @@
 
 use super::error::damaged;
 use bytes::Bytes;
+use data::clock::Milliseconds;
 use data::record::{Payload, RecordShape};
 use data::value::Value;
-use data::{Error, Result};
+use data::{Error, ErrorKind, Result};
 use keyspace::layout::redis::NULLS;
 use keyspace::model::Type;
 use std::borrow::Cow;
@@ -192,4 +193,28 @@ impl FieldSlot {
             of => Value::from_text(&text, of).map_err(|error| wrong(Some(error))),
         }
     }
+}
+
+/// An instant in milliseconds; scores are written as floats.
+pub(super) fn instant(text: &[u8]) -> Result<Milliseconds> {
+    let wrong = || damaged("an instant").with("instant", text.escape_ascii());
+    let text = std::str::from_utf8(text).map_err(|_| wrong())?;
+    if let Ok(whole) = text.parse() {
+        return Ok(whole);
+    }
+    let float: f64 = text.parse().map_err(|_| wrong())?;
+    Ok(float as Milliseconds)
+}
+
+/// A number as rows hold it.
+pub(super) fn count(text: &[u8]) -> Result<Bytes> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
+    let number = number.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Mismatch,
+            "something that is no whole number lies where a counter should be",
+        )
+        .with("found", text.escape_ascii().take(64).map(char::from).collect::<String>())
+    })?;
+    Ok(Bytes::copy_from_slice(&number.to_be_bytes()))
 }

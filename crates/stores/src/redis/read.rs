@@ -10,12 +10,12 @@
 use super::RedisStore;
 use super::commit::Asking;
 use super::error::{damaged, failed, foreign, unexpected};
+use super::fields::{count, instant};
 use super::layout::{Ends, Layout, Owner, Place, What};
 use super::member::{ListKind, Parts};
 use super::name::{joined, split};
 use super::outcome::version;
 use bytes::Bytes;
-use data::clock::Milliseconds;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result};
 use keyspace::key::{self, KeyWriter};
@@ -378,28 +378,4 @@ impl Owner {
         let content = [length.to_be_bytes().as_slice(), &owner, &kept].concat();
         Ok(Bytes::from(content))
     }
-}
-
-/// An instant in milliseconds; scores are written as floats.
-pub(super) fn instant(text: &[u8]) -> Result<Milliseconds> {
-    let wrong = || damaged("an instant").with("instant", text.escape_ascii());
-    let text = std::str::from_utf8(text).map_err(|_| wrong())?;
-    if let Ok(whole) = text.parse() {
-        return Ok(whole);
-    }
-    let float: f64 = text.parse().map_err(|_| wrong())?;
-    Ok(float as Milliseconds)
-}
-
-/// A number as rows hold it.
-fn count(text: &[u8]) -> Result<Bytes> {
-    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<i64>().ok());
-    let number = number.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Mismatch,
-            "something that is no whole number lies where a counter should be",
-        )
-        .with("found", text.escape_ascii().take(64).map(char::from).collect::<String>())
-    })?;
-    Ok(Bytes::copy_from_slice(&number.to_be_bytes()))
 }

@@ -10,8 +10,9 @@
 
 use super::call::Call;
 use super::error::unexpected;
+use super::fields::instant;
 use super::layout::{Layout, Place};
-use super::read::{Questions, instant};
+use super::read::Questions;
 use super::{RedisStore, Within};
 use data::clock::Milliseconds;
 use data::entries;

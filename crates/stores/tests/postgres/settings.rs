@@ -1,5 +1,5 @@
-//! A server that waits for its disk and asks for passwords: what it may promise, and what is said to
-//! those it does not know.
+//! A server that waits for its disk and asks for passwords: what it may promise, and what is said
+//! to those it does not know.
 
 use crate::{keyspace, runtime};
 use data::ErrorKind;

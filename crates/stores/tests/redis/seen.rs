@@ -137,8 +137,8 @@ fn own_fields(
     }
 }
 
-/// The fields of the layout that no record ever had, each with its line. What may be null is a field
-/// only where a call gives it.
+/// The fields of the layout that no record ever had, each with its line. What may be null is a
+/// field only where a call gives it.
 fn unseen_fields(
     keyspace: &Keyspace,
     lines: &[Line],
