@@ -86,8 +86,8 @@ contender has a database on it. All answer the same before they are measured.
   version and remembered outcome. Many records are one pipeline, and one transaction, so that they
   are of one instant; a page asks for its order once more in it, as Keyway does.
 - **naive**: what an application's first version looks like. Commands one after the other, a read
-  for each row. It checks no types, keeps no versions and remembers no call, and a crash leaves half of
-  an insert behind.
+  for each row. It checks no types, keeps no versions and remembers no call, and a crash leaves
+  half of an insert behind.
 ";
 
 const WHY: &str = "\
