@@ -2,7 +2,7 @@
 //! report.
 //!
 //! ```text
-//! cargo run --release -p bench --bin files -- [--notes 20000] [--rounds 5] [--seconds 0.5]
+//! cargo run --release -p bench --bin files -- [--notes 20000] [--rounds 21] [--seconds 0.1]
 //!                                             [--only WORD] [--report FILE]
 //! ```
 
@@ -22,6 +22,8 @@ mod expert;
 mod journal;
 #[path = "files/naive.rs"]
 mod naive;
+#[path = "files/note_file.rs"]
+mod note_file;
 #[path = "../run_time/notes.rs"]
 #[allow(dead_code)]
 mod notes;
@@ -123,4 +125,18 @@ they are measured.
   insert or half of a file. Where the disk is waited for, it syncs each of its files on its own.
 ";
 
-const WHY: &str = "";
+const WHY: &str = "\
+## Where lines are lost
+
+Lines about commits have wide spreads: they share the disk with everything else that is written.
+
+- *Commits beside the expert*: the disk is asked the same, and a little more: whether the way to a
+  file leads through no link, and whether nothing lies where its directories must. Every key has a
+  place in one order for all collections, and what becomes of a file is looked up by its path; the
+  expert has one map a question. The rest is the call itself: who may make it, and a batch of
+  encoded rows between the call and the store.
+- *Commits beside naive code that waits for no disk*: it writes no journal, so that it writes a
+  note once where the others write it twice, and keeps nothing in order. It is unsafe.
+- *Keyway without its cache* beside the expert: a file is checked, hashed and parsed by both; Keyway
+  makes a stored record of the JSON and the struct of that.
+";
