@@ -14,8 +14,6 @@
     clippy::panic
 )]
 
-#[path = "files/content.rs"]
-mod content;
 #[path = "files/expert.rs"]
 mod expert;
 #[path = "files/journal.rs"]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! insert ─▶ queue ─▶ one thread: check ─▶ journal, synced for all who wait ─▶ memory ─▶ answer
-//!                                  then: file beside, rename, stamp     checkpoint: another thread
+//!                                  then: file beside, rename, stamp    checkpoint: another thread
 //! get, page, tagged ─▶ memory: order, stamps, hashes ─▶ the file, compared with both, parsed
 //! ```
 //!
@@ -11,8 +11,8 @@
 //! indexes are in memory, notes are not. What is left out is never measured: reading the journals
 //! of a process that was killed.
 
-use super::content::{Hash, Key, Stamp, from_json, hash_of, stamp_of, to_json};
 use super::journal::{Commit, Journal, Written};
+use super::note_file::{Hash, Key, Stamp, from_json, hash_of, stamp_of, to_json};
 use crate::Sync;
 use crate::notes::Note;
 use crate::race::{Contender, Work};
