@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! insert ─▶ queue ─▶ one thread: check ─▶ journal, synced for all who wait ─▶ memory ─▶ answer
-//!                                  then: file beside, rename, stamp      checkpoint: another thread
+//!                                  then: file beside, rename, stamp    checkpoint: another thread
 //! get, page, tagged ─▶ memory: order, stamps, hashes ─▶ the file, compared with both, parsed
 //! ```
 //!
 //! An insert refuses a key that is taken or whose file somebody has put there, a row has a version,
 //! a call that is repeated does nothing, and a note that somebody edited is read anew. Order and
-//! indexes are in memory, notes are not. What is left out is never measured: reading the journals of
-//! a process that was killed.
+//! indexes are in memory, notes are not. What is left out is never measured: reading the journals
+//! of a process that was killed.
 
 use super::journal::{Commit, Journal, Written};
+use super::note_file::{Hash, Key, Stamp, from_json, hash_of, stamp_of, to_json};
 use crate::Sync;
 use crate::notes::Note;
 use crate::race::{Contender, Work};
@@ -19,12 +20,10 @@ use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
 use data::geo;
 use data::store::CommitId;
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -37,11 +36,6 @@ const LATE: Duration = Duration::from_millis(500);
 const LATE_NOTES: usize = 16_000;
 /// Commits that are written together.
 const TOGETHER: usize = 128;
-
-/// What the disk says of a file: another file, or another content, and it says something else.
-pub type Stamp = (u64, u64, u64, i64, i64, i64, i64);
-pub type Hash = [u8; 16];
-pub type Key = (u64, Reverse<u128>);
 
 /// What is known of a note.
 struct Known {
@@ -68,39 +62,6 @@ struct Memory {
 struct Shared {
     root: PathBuf,
     memory: RwLock<Memory>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Content<'n> {
-    title: std::borrow::Cow<'n, str>,
-    words: std::borrow::Cow<'n, str>,
-    tag: std::borrow::Cow<'n, str>,
-    lat: f64,
-    lon: f64,
-}
-
-fn to_json(note: &Note) -> Vec<u8> {
-    let Note { title, words, tag, lat, lon, .. } = note;
-    let (title, words, tag) = (title.into(), words.into(), tag.into());
-    let mut json =
-        serde_json::to_vec_pretty(&Content { title, words, tag, lat: *lat, lon: *lon }).unwrap();
-    json.push(b'\n');
-    json
-}
-
-fn from_json((author, Reverse(note_id)): Key, content: &[u8]) -> Note {
-    let Content { title, words, tag, lat, lon } = serde_json::from_slice(content).unwrap();
-    let (title, words, tag) = (title.into_owned(), words.into_owned(), tag.into_owned());
-    Note { author, note_id, title, words, tag, lat, lon }
-}
-
-fn hash_of(content: &[u8]) -> Hash {
-    blake3::hash(content).as_bytes()[..16].try_into().unwrap()
-}
-
-fn stamp_of(found: &Metadata) -> Stamp {
-    let (modified, changed) = (found.mtime_nsec(), found.ctime_nsec());
-    (found.dev(), found.ino(), found.size(), found.mtime(), modified, found.ctime(), changed)
 }
 
 impl Shared {

@@ -6,7 +6,7 @@
 //! checkpoint       next journal ─▶ sync the tree ─▶ .own/rows: versions and hashes ─▶ unlink
 //! ```
 
-use super::expert::{Hash, Key};
+use super::note_file::{Hash, Key};
 use crate::notes::Note;
 use std::cmp::Reverse;
 use std::fs::{self, File};

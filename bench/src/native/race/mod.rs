@@ -103,8 +103,9 @@ impl Settings {
         let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
         let mut settings = Settings {
             notes,
-            rounds: 5,
-            turn: Duration::from_millis(500),
+            // Many short turns: what else the machine does meets all contenders alike.
+            rounds: 21,
+            turn: Duration::from_millis(100),
             only: String::new(),
             report: reports.join(format!("{store}.md")),
         };
