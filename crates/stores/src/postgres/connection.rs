@@ -246,11 +246,9 @@ impl Lease {
 pub(super) struct Rows(Pin<Box<RowStream>>);
 
 impl Rows {
-    /// The next row.
-    pub(super) async fn next(&mut self, until: Instant) -> Result<Option<Row>, Fault> {
-        let next = timeout_at(until, self.0.next()).await;
-        let next = next.map_err(|_| Fault::Lost(error::late()))?;
-        Ok(next.transpose()?)
+    /// The next row, whenever it comes.
+    pub(super) async fn next(&mut self) -> Result<Option<Row>, Fault> {
+        Ok(self.0.next().await.transpose()?)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::Ready;
 use super::connection::{Lease, Request};
-use super::error::Fault;
+use super::error::{self, Fault};
 use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// How long a read may wait for a connection and its answer.
 const READ_WITHIN: Duration = Duration::from_secs(20);
@@ -314,21 +314,25 @@ async fn page(
 ) -> Result<(Vec<Keyed>, bool), Fault> {
     let statement = lease.statement(text).await?;
     let mut found = lease.stream(statement, values, until).await?;
-    let mut rows = Vec::new();
-    let mut bytes = 0;
-    while let Some(row) = found.next(until).await? {
-        let keyed = table.keyed(&row).map_err(Fault::Refused)?;
-        // Every key that can be here is; whoever asked is told of no other.
-        if !range.contains(keyed.key.as_ref()) {
-            continue;
+    // One clock for all rows: a page has up to a thousand.
+    let read = async {
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        while let Some(row) = found.next().await? {
+            let keyed = table.keyed(&row).map_err(Fault::Refused)?;
+            // Every key that can be here is; whoever asked is told of no other.
+            if !range.contains(keyed.key.as_ref()) {
+                continue;
+            }
+            bytes += keyed.key.bytes().len() + keyed.row.weight();
+            rows.push(keyed);
+            if bytes >= PAGE_BYTES_MAX {
+                return Ok((rows, false));
+            }
         }
-        bytes += keyed.key.bytes().len() + keyed.row.weight();
-        rows.push(keyed);
-        if bytes >= PAGE_BYTES_MAX {
-            return Ok((rows, false));
-        }
-    }
-    Ok((rows, true))
+        Ok((rows, true))
+    };
+    timeout_at(until, read).await.unwrap_or_else(|_| Err(Fault::Lost(error::late())))
 }
 
 /// The values of a column, for a statement about one of its segments.
