@@ -100,6 +100,6 @@ const WHY: &str = "\
 - *Pages and look-ups*: the same for each of their rows.
 - *Commits where nothing is kept on disk*: one script serves every keyspace. It calls the commands
   that the expert's calls, but is told by its arguments what to check and what to write, and has
-  three times as many of them. Naive code with sixteen callers sends six commands that are each
+  four times as many of them. Naive code with sixteen callers sends six commands that are each
   cheaper than a script; it is unsafe. Where the disk is waited for, none of this is seen.
 ";
