@@ -265,7 +265,7 @@ fn peak(arguments: &[&str]) -> u64 {
 fn memory_does_not_grow_with_the_rows() {
     const ROW: usize = 6_000;
     let mut peaks = Vec::new();
-    for rows in [2_000, 16_000] {
+    for rows in [6_000, 18_000] {
         let directory = Directory::new(&format!("stores-memory-{rows}"));
         let url = |name: &str| format!("sqlite:{}?durability=none", directory.path(name));
         let (from, to) = (url("from.db"), url("to.db"));
@@ -276,9 +276,10 @@ fn memory_does_not_grow_with_the_rows() {
         let exported = peak(&["export", &file, "--store", &from, "-o", &out]);
         peaks.push((exported, peak(&["copy", &file, "--from", &from, "--to", &to])));
     }
-    println!("KiB at most, export and copy, of 2,000 and of 16,000 rows: {peaks:?}");
+    println!("KiB at most, export and copy, of 6,000 and of 18,000 rows: {peaks:?}");
     let [small, large] = peaks[..] else { panic!("{peaks:?}") };
-    // The rows alone are 84 MB more; caches of the databases fill up as far as they may.
-    const CACHES: u64 = 32 << 10;
-    assert!(large.0 < small.0 + CACHES && large.1 < small.1 + CACHES, "{peaks:?}");
+    // The rows alone are 72 MB more. Both times they are more than the caches of the databases,
+    // which fill up as far as they may, hold: what is left is chance.
+    const CHANCE: u64 = 32 << 10;
+    assert!(large.0 < small.0 + CHANCE && large.1 < small.1 + CHANCE, "{peaks:?}");
 }
