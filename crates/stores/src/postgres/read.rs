@@ -106,13 +106,29 @@ async fn get_once(
     for wanted in wanted {
         wanted.requests(lease, &mut requests).await?;
     }
-    let alone = requests.len() == 1 || !takes(Step::Snapshot);
+    if !takes(Step::Snapshot) {
+        // One after the other, so that others come between them for certain.
+        let mut answers = Vec::new();
+        for request in requests {
+            answers.extend(lease.send(vec![request], until).await?);
+        }
+        return taken(wanted, answers.into_iter(), count);
+    }
+    let alone = requests.len() == 1;
     if !alone {
         requests.insert(0, Request::Plain(SNAPSHOT));
         requests.push(Request::Plain("COMMIT"));
     }
     let answers = lease.send(requests, until).await?;
-    let mut answers = answers.into_iter().skip(usize::from(!alone));
+    taken(wanted, answers.into_iter().skip(usize::from(!alone)), count)
+}
+
+/// The rows of the answers to what was wanted.
+fn taken(
+    wanted: &[Wanted<'_>],
+    mut answers: impl Iterator<Item = Vec<tokio_postgres::Row>>,
+    count: usize,
+) -> Result<Vec<Option<Row>>, Fault> {
     let mut rows: Vec<Option<Row>> = vec![None; count];
     for wanted in wanted {
         wanted.take(&mut answers, &mut rows).map_err(Fault::Refused)?;
