@@ -190,7 +190,7 @@ impl Runtime {
         let store = if call.pattern.is_shown { self.store.at_once() } else { None }?;
         let collection = call.pattern.collection.as_deref()?;
         let mut session = self.session(call);
-        let mut show = |row: Keyed| show(Shown::new(collection, &row));
+        let mut show = |row: &Keyed| show(Shown::new(collection, row));
         let answer =
             admit(call).and_then(|()| read::show(self, &mut session, store, call, &mut show));
         Some(self.settle(session, call, answer).map(|(next, _)| next))

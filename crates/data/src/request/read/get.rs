@@ -78,12 +78,12 @@ pub(super) fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(Keyed) -> Result<()> + Send),
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
 ) -> Result<()> {
     let key = key_of(call.pattern, &CallInputs::new(call, session.now))?;
     let row = session.get_at_once(store, &key)?;
     match row.filter(|row| row.is_live(session.now)) {
-        Some(row) => show(Keyed { key, row }),
+        Some(row) => show(&Keyed { key, row }),
         None => Ok(()),
     }
 }

@@ -124,12 +124,12 @@ pub(super) fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(Keyed) -> Result<()> + Send),
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
 ) -> Result<Option<Cursor>> {
     let (prepared, now) = (call.pattern, session.now);
     let asked = Asked::of(runtime, now, call)?;
     if prepared.index().is_some() {
-        let mut take = |row: Keyed| show(row).map(|()| true);
+        let mut take = |row: Keyed| show(&row).map(|()| true);
         let page = through::page(session, prepared, asked.question(prepared), &mut take);
         let unmade = || Error::new(ErrorKind::Internal, "a store that never waits has to wait");
         let mark = page.now_or_never().ok_or_else(unmade)??.ok_or_else(unmade)?;
@@ -148,8 +148,8 @@ pub(super) fn show(
         is_more = shown == asked.limit;
         if !is_more {
             shown += 1;
-            last = Some(keyed.key.clone());
-            show(keyed)?;
+            show(&keyed)?;
+            last = Some(keyed.key);
         }
         Ok(!is_more)
     })?;

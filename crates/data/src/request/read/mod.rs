@@ -53,7 +53,7 @@ pub fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(Keyed) -> Result<()> + Send),
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
 ) -> Result<Option<Cursor>> {
     match call.pattern.pattern.verb {
         Verb::List => list::show(runtime, session, store, call, show),

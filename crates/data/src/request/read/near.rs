@@ -61,9 +61,11 @@ pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<A
             search.measured_first(session, measured).await?
         }
         (true, None) => {
-            let entries = search.entries(session, ranges).await?;
-            let measured = entries.into_iter().map(|entry| search.measured_entry(entry));
-            let measured = measured.filter_map(Result::transpose).collect::<Result<_>>()?;
+            let mut measured = Vec::new();
+            for entry in search.entries(session, ranges).await? {
+                let distance = search.measured_entry(&entry)?;
+                measured.extend(distance.map(|distance| (distance, entry)));
+            }
             search.measured_first(session, measured).await?
         }
         (false, _) => {
@@ -188,9 +190,14 @@ impl Search<'_> {
                 let mut last = None;
                 let end = session.each(store, &scan(&range, read, most), &mut |entry| {
                     read += 1;
-                    last = Some(entry.key.clone());
-                    if entry.row.is_live(now) {
-                        found.extend(self.measured_entry(entry)?);
+                    let live = entry.row.is_live(now);
+                    let distance = if live { self.measured_entry(&entry)? } else { None };
+                    match distance {
+                        Some(distance) => {
+                            last = Some(entry.key.clone());
+                            found.push((distance, entry));
+                        }
+                        None => last = Some(entry.key),
                     }
                     Ok(true)
                 })?;
@@ -279,11 +286,11 @@ impl Search<'_> {
         self.fetched_first(session, found).await
     }
 
-    /// An entry with its distance, if it lies in the circle and is the caller's: another's are left
+    /// How far away an entry is, if it lies in the circle and is the caller's: another's are left
     /// out before the nearest are counted.
-    fn measured_entry(&self, entry: Keyed) -> Result<Option<(f64, Keyed)>> {
+    fn measured_entry(&self, entry: &Keyed) -> Result<Option<f64>> {
         let (collection, index) = (self.collection, self.index);
-        let members = EntryMembers { collection, index, entry: &entry };
+        let members = EntryMembers { collection, index, entry };
         let distance = match self.kept_point {
             Some(point) => {
                 let content = entries::kept(index, &entry.row)?;
@@ -292,7 +299,7 @@ impl Search<'_> {
             None => self.measured(&members)?,
         };
         Ok(match distance {
-            Some(distance) if self.finder.is_own(&members)? => Some((distance, entry)),
+            Some(distance) if self.finder.is_own(&members)? => Some(distance),
             _ => None,
         })
     }
