@@ -138,7 +138,9 @@ pub fn kept<'r>(index: &IndexSchema, row: &'r Row) -> Result<Cow<'r, Bytes>> {
 }
 
 fn member<V: Borrow<Value>>(found: Option<&V>) -> Result<&Value> {
-    found.map(Borrow::borrow).ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
+    found
+        .map(Borrow::borrow)
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
 }
 
 #[cold]

@@ -125,6 +125,12 @@ impl Prepared {
         &self.pattern.name.value
     }
 
+    /// Whether its calls go the direct way, but for unusual ones.
+    #[doc(hidden)]
+    pub fn is_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+
     /// What it may cost here; none if it is refused.
     pub fn bounds(&self) -> Option<&Bounds> {
         self.plan.answer(self.kind).bounds()

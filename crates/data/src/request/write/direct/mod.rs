@@ -24,9 +24,7 @@ use crate::schema::{CollectionSchema, constant};
 use crate::session::Session;
 use crate::store::{Batch, Conflict, Outcome, Where};
 use crate::value::Value;
-use keyspace::model::{
-    Argument, ArgumentRole, Atomicity, Mode, Pattern, StoreKind, Type, Verb,
-};
+use keyspace::model::{Argument, ArgumentRole, Atomicity, Mode, Pattern, StoreKind, Type, Verb};
 use sheet::{Sheet, Unsent};
 use std::borrow::Cow;
 
@@ -247,9 +245,7 @@ impl Ready {
     pub(super) async fn commit(self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         session.usage.attempts += 1;
         match session.commit(&self.batch).await? {
-            Outcome::Committed { totals } if !totals.is_empty() => {
-                Err(another_call(self.batch.id))
-            }
+            Outcome::Committed { totals } if !totals.is_empty() => Err(another_call(self.batch.id)),
             Outcome::Committed { .. } => self.answer(call),
             Outcome::Indeterminate { .. } => Err(indeterminate(self.batch.id)),
             Outcome::Conflict(conflict) => Err(self.conflict(call, conflict)),

@@ -63,11 +63,30 @@ pub(super) struct Unsent {
     pub claims: Vec<(usize, usize)>,
 }
 
-/// A write, by where it comes from: a row, or an entry of one.
+/// A write, by where it comes from: a row, or an entry of one. Small, because many are sorted.
 #[derive(Clone, Copy)]
 struct Piece {
-    row: usize,
-    entry: Option<usize>,
+    row: u32,
+    /// No entry has the last of all numbers.
+    entry: u32,
+}
+
+impl Piece {
+    fn of_row(row: usize) -> Self {
+        Piece { row: row as u32, entry: u32::MAX }
+    }
+
+    fn of_entry(row: usize, entry: usize) -> Self {
+        Piece { row: row as u32, entry: entry as u32 }
+    }
+
+    fn row(self) -> usize {
+        self.row as usize
+    }
+
+    fn entry(self) -> Option<usize> {
+        (self.entry != u32::MAX).then_some(self.entry as usize)
+    }
 }
 
 impl<'a> Sheet<'a> {
@@ -140,8 +159,13 @@ impl<'a> Sheet<'a> {
                 ContentAt::Buffer(range) => buffer.slice(range.clone()),
                 ContentAt::Own(content) => std::mem::take(content),
             };
-            let record =
-                Record { shape: shape.clone(), key: key.clone(), content, version, expires: row.expires };
+            let record = Record {
+                shape: shape.clone(),
+                key: key.clone(),
+                content,
+                version,
+                expires: row.expires,
+            };
             made.push(Changed { key, version, row: Some(record), existed: false });
         }
         let mut checks = Vec::with_capacity(if expects { made.len() } else { 0 });
@@ -150,8 +174,10 @@ impl<'a> Sheet<'a> {
             checks.extend(made.iter().map(absent));
         }
         let mut claims = Vec::new();
-        for (number, row) in self.rows.iter().enumerate().filter(|_| self.has_claims()) {
-            for entry in self.entries.get(row.entries.clone())?.iter().filter(|e| self.is_claim(e)) {
+        let is_claimed = self.collection.indexes.iter().any(|index| index.model.unique);
+        for (number, row) in self.rows.iter().enumerate().filter(|_| is_claimed) {
+            for entry in self.entries.get(row.entries.clone())?.iter().filter(|e| self.is_claim(e))
+            {
                 let key = Key::new(buffer.slice(entry.key.clone()));
                 checks.push(Check { key, expect: Expect::Absent });
                 claims.push((number, entry.index));
@@ -165,9 +191,9 @@ impl<'a> Sheet<'a> {
         let versioned = self.collection.mode.has_version();
         let mut writes = Vec::with_capacity(order.len());
         for piece in order {
-            let row = made.get(piece.row)?.row.as_ref()?;
+            let row = made.get(piece.row())?.row.as_ref()?;
             let expires = row.expires;
-            writes.push(match piece.entry {
+            writes.push(match piece.entry() {
                 None => {
                     let (key, value) = (row.key.clone(), row.content.clone());
                     Write::Put { key, value, expires, versioned, trail: None }
@@ -191,11 +217,10 @@ impl<'a> Sheet<'a> {
         let mut order = Vec::with_capacity(self.rows.len() + self.entries.len());
         for (number, row) in self.rows.iter().enumerate() {
             bytes += row.key.len() + row.content.length();
-            order.push((front(self.bytes(&row.key)), Piece { row: number, entry: None }));
+            order.push((front(self.bytes(&row.key)), Piece::of_row(number)));
             for (at, entry) in row.entries.clone().zip(self.entries.get(row.entries.clone())?) {
                 bytes += entry.key.len() + entry.value.len();
-                let piece = Piece { row: number, entry: Some(at) };
-                order.push((front(self.bytes(&entry.key)), piece));
+                order.push((front(self.bytes(&entry.key)), Piece::of_entry(number, at)));
             }
         }
         let is_too_much = order.len() as u64 > limits::BATCH_WRITES_MAX
@@ -215,19 +240,15 @@ impl<'a> Sheet<'a> {
     }
 
     fn key(&self, piece: Piece) -> &[u8] {
-        let key = match piece.entry {
+        let key = match piece.entry() {
             Some(entry) => self.entries.get(entry).map(|entry| &entry.key),
-            None => self.rows.get(piece.row).map(|row| &row.key),
+            None => self.rows.get(piece.row()).map(|row| &row.key),
         };
         key.map(|key| self.bytes(key)).unwrap_or_default()
     }
 
     fn bytes(&self, range: &Range<usize>) -> &[u8] {
         self.buffer.get(range.clone()).unwrap_or_default()
-    }
-
-    fn has_claims(&self) -> bool {
-        self.collection.indexes.iter().any(|index| index.model.unique)
     }
 
     fn is_claim(&self, entry: &Written) -> bool {
