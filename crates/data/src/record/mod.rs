@@ -39,7 +39,7 @@ use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
 pub use payload::Payload;
-use table::{Stored, Table, Walk};
+use table::{Growing, Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,56 @@ impl RecordShape {
             Some(Value::Null) | None => Ok(None),
             Some(value) => Payload::of(value, field.field_type.required()).map(Some),
         })
+    }
+
+    /// Adds the bytes of a record to a buffer; `value` is asked for each slot.
+    pub(crate) fn append<'v>(
+        &self,
+        value: impl Fn(usize) -> Option<&'v Value>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.append_plain(&value, buffer)? {
+            return Ok(());
+        }
+        let record = self.encode_payloads(|slot, field| match value(slot) {
+            Some(Value::Null) | None => Ok(None),
+            Some(value) => Payload::of(value, field.field_type.required()).map(Some),
+        })?;
+        buffer.extend_from_slice(&record);
+        Ok(())
+    }
+
+    /// Adds a record of fields in the order of their numbers, as most are, without payloads in
+    /// between. False, and nothing added, if it is not such a one, or so large that its size would
+    /// have to be looked at.
+    fn append_plain<'v>(
+        &self,
+        value: &impl Fn(usize) -> Option<&'v Value>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (mut count, mut last) = (0, 0);
+        for (slot, field) in self.fields.iter().enumerate() {
+            match value(slot) {
+                Some(Value::Null) | None => {
+                    if !field.field_type.is_optional() || !field.missing.is_null() {
+                        return Ok(false);
+                    }
+                }
+                Some(_) if field.number <= last => return Ok(false),
+                Some(_) => (count, last) = (count + 1, field.number),
+            }
+        }
+        let mut record = Growing::new(buffer, count);
+        for (slot, field) in self.fields.iter().enumerate() {
+            let Some(value) = value(slot).filter(|value| !value.is_null()) else { continue };
+            let payload = Payload::of(value, field.field_type.required());
+            let payload = payload.map_err(|error| error.with("field", field.number))?;
+            if !record.add(field.number, payload.as_ref()) {
+                record.undo();
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The bytes of a record whose fields are at hand as they are written, or nothing where one is

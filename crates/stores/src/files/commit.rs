@@ -24,7 +24,7 @@ use super::shared::Shared;
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::schema::ContentShape;
-use data::store::judge::Effect;
+use data::store::judge::{Effect, detached};
 use data::store::{Batch, CommitId, Durability, Judgement, Key, Outcome, Row, judge};
 use data::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -170,6 +170,7 @@ impl Committer {
     /// Takes what a batch changes into the draft: all of it, or nothing and the reason.
     fn take(&mut self, effects: Vec<Effect>, draft: &mut Draft) -> Result<()> {
         let memory = self.shared.memory()?;
+        let effects = effects.into_iter().map(detached).collect();
         draft.take(&memory, self.shared.disk.as_ref(), effects)
     }
 
