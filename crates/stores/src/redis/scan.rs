@@ -11,10 +11,11 @@
 //! rows are read once.
 
 use super::RedisStore;
+use super::answers::{Answered, Answers, Questions};
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
 use super::member::{Group, List, ListKind, SliceRule};
-use super::read::{Answers, Questions};
+
 use bytes::Bytes;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
@@ -129,7 +130,8 @@ impl RedisStore {
             let asked = Directory { name: &directory, bounds, reverse, passed: passed.clone() };
             let mut questions = Questions::default();
             asked.ask(&mut questions);
-            let named = self.answers(questions).await?.members()?;
+            let answered = self.answers(questions).await?;
+            let named = answered.read().members()?;
             let mut names = Vec::with_capacity(named.len());
             for slice in &named {
                 let slice = std::str::from_utf8(slice).map_err(|_| unexpected())?;
@@ -150,7 +152,7 @@ impl RedisStore {
             }
             match (is_last, named.len() < SLICES_AT_ONCE) {
                 (true, true) => return Ok(page.ended(End::Range)),
-                (true, false) => passed = named.last().cloned(),
+                (true, false) => passed = named.last().map(|last| last.to_vec()),
                 (false, _) => {}
             }
         }
@@ -161,10 +163,10 @@ impl RedisStore {
     async fn found(&self, of: &Scanned<'_>, listing: &Listing<'_>) -> Result<Option<Rows>> {
         let mut questions = Questions::default();
         listing.ask(of, &mut questions)?;
-        let Some(mut members) = listing.members(&mut self.answers(questions).await?)? else {
-            return Ok(None);
-        };
-        let mut keys = listing.keys(of, &members)?;
+        let answered = self.answers(questions).await?;
+        let Some(members) = listing.members(&answered)? else { return Ok(None) };
+        let mut keys = listing.keys(of, &members.each)?;
+        let mut seen = answered.kept(members.whole);
         if of.place.is_all_in_list() {
             let rows = keys.into_iter().map(|key| (key, Some(bare())));
             let rows: Vec<_> = rows.collect();
@@ -174,26 +176,27 @@ impl RedisStore {
             if keys.is_empty() {
                 return Ok(Some(Rows { keys: 0, rows: Vec::new() }));
             }
-            let mut questions = Questions::default();
+            let mut questions = Questions::about(keys.len() + 2);
             listing.ask(of, &mut questions)?;
             let parts = keys.iter().map(|key| of.place.parts(key)).collect::<Result<Vec<_>>>()?;
             for row in &parts {
                 of.place.ask_more(of.layout, row, &mut questions)?;
             }
-            let mut answers = self.answers(questions).await?;
-            let Some(again) = listing.members(&mut answers)? else { return Ok(None) };
+            let answered = self.answers(questions).await?;
+            let Some(again) = listing.members(&answered)? else { return Ok(None) };
+            let mut answers = again.behind;
             let mut rows = Vec::with_capacity(parts.len());
             for row in &parts {
                 rows.push(of.place.answer_more(of.layout, row, &mut answers)?);
             }
             drop(parts);
             of.place.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
-            if again == members {
+            if again.whole == seen {
                 let rows: Vec<_> = keys.into_iter().zip(rows).collect();
                 return Ok(Some(Rows { keys: rows.len(), rows }));
             }
             let mut known: HashMap<Vec<u8>, Option<Row>> = keys.into_iter().zip(rows).collect();
-            (keys, members) = (listing.keys(of, &again)?, again);
+            (keys, seen) = (listing.keys(of, &again.each)?, answered.kept(again.whole));
             if keys.iter().all(|key| known.contains_key(key)) {
                 let count = keys.len();
                 let rows = keys.into_iter().map(|key| {
@@ -228,10 +231,10 @@ impl RedisStore {
         if matches!(of.place.what, What::Counters) {
             let mut questions = Questions::default();
             questions.ask("HGETALL", &name, &[]);
-            let mut answers = self.answers(questions).await?;
+            let answered = self.answers(questions).await?;
             let mut rows = Vec::new();
-            for (field, value) in answers.counts()? {
-                rows.push((of.key(&field)?, Some(Row { value, ..bare() })));
+            for (field, value) in answered.read().counts()? {
+                rows.push((of.key(field)?, Some(Row { value, ..bare() })));
             }
             rows.sort_by(|(one, _), (other, _)| one.cmp(other));
             if of.reverse {
@@ -292,7 +295,16 @@ struct Listing<'l> {
     most: usize,
     range: &'l Range,
     /// Where the slices are named, and which they were.
-    directory: Option<(&'l Directory<'l>, &'l [Vec<u8>])>,
+    directory: Option<(&'l Directory<'l>, &'l [&'l [u8]])>,
+}
+
+/// The members of lists, as they were answered.
+struct Members<'r> {
+    each: Vec<&'r [u8]>,
+    /// The answers themselves: the same members, in the same lists, are the same bytes.
+    whole: &'r [u8],
+    /// What was asked behind them.
+    behind: Answers<'r>,
 }
 
 impl Listing<'_> {
@@ -314,19 +326,26 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// The members of each list; nothing if the slices are others by now.
-    fn members(&self, answers: &mut Answers) -> Result<Option<Vec<Vec<Vec<u8>>>>> {
+    /// The members of all lists; nothing if the slices are others by now.
+    fn members<'r>(&self, answered: &'r Answered) -> Result<Option<Members<'r>>> {
+        let mut answers = answered.read();
         if let Some((_, named)) = self.directory
             && answers.members()? != named
         {
             return Ok(None);
         }
-        self.names.iter().map(|_| answers.members()).collect::<Result<_>>().map(Some)
+        let from = answers.rest();
+        let mut each = Vec::new();
+        for _ in &self.names {
+            answers.add_members(&mut each)?;
+        }
+        let whole = from.len().checked_sub(answers.rest().len()).and_then(|end| from.get(..end));
+        Ok(Some(Members { each, whole: whole.unwrap_or_default(), behind: answers }))
     }
 
     /// The keys of members, in the order of the scan.
-    fn keys(&self, of: &Scanned<'_>, members: &[Vec<Vec<u8>>]) -> Result<Vec<Vec<u8>>> {
-        let keys = members.iter().flatten().map(|member| of.key(member));
+    fn keys(&self, of: &Scanned<'_>, members: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
+        let keys = members.iter().map(|member| of.key(member));
         let mut keys = keys.collect::<Result<Vec<_>>>()?;
         if of.list.kind == ListKind::Set {
             keys.retain(|key| self.range.contains(key));

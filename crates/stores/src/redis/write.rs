@@ -7,7 +7,7 @@
 //! After the script's checks none of these can fail, so nothing here may be able to.
 
 use super::call::{Call, HASH, SORTED_SET, Step};
-use super::fields::Field;
+use super::fields::NewField;
 use super::layout::{Ends, Layout, Owner, Place, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
@@ -245,7 +245,7 @@ impl Call {
         layout: &Layout,
         place: &Place,
         row: &Parts<'_>,
-        mut fields: Vec<Field<'_>>,
+        mut fields: Vec<NewField<'_>>,
         drops: Option<Milliseconds>,
     ) -> Result<()> {
         // Redis has no empty Hash, and the script may not fail.
@@ -295,7 +295,7 @@ enum Claimed<'o> {
     /// The text of the owner's key.
     Text(String),
     /// Its segments, and then what is kept.
-    Fields(Vec<Field<'o>>),
+    Fields(Vec<NewField<'o>>),
 }
 
 fn claimed<'o>(
