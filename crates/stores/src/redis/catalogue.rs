@@ -14,7 +14,7 @@
 use super::RedisStore;
 use super::answers::Questions;
 use super::error::{failed, foreign, unexpected};
-use super::protocol::Part;
+use super::protocol::{Part, Reader};
 use super::script::Arguments;
 use data::catalogue::Catalogue;
 use data::{Error, ErrorKind, Result};
@@ -139,9 +139,12 @@ impl RedisStore {
         }
         let until = tokio::time::Instant::now() + super::Within::of_reads().0;
         let answer = self.mark_script.run(&self.connection, &call, until).await.map_err(failed)?;
-        match answer {
-            Value::Int(done) => Ok(done == 1),
-            Value::SimpleString(found) => Err(foreign(&self.marker_name(), &found, "hash")),
+        match Reader::new(&answer).part() {
+            Some(Part::Number(done)) => Ok(done == 1),
+            Some(Part::Text(found)) => {
+                let found = String::from_utf8_lossy(found);
+                Err(foreign(&self.marker_name(), &found, "hash"))
+            }
             _ => Err(unexpected()),
         }
     }

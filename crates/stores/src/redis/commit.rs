@@ -36,7 +36,7 @@ impl RedisStore {
         let within = batch.deadline.saturating_sub(batch.now).max(1);
         let within = Within::for_milliseconds(within);
         match self.run(&call, within).await {
-            Ok(answer) => outcome(answer, &call),
+            Ok(answer) => outcome(&answer, &call),
             Err(Unanswered { is_sent: true, .. }) => Ok(Outcome::Indeterminate { id: batch.id }),
             Err(Unanswered { error, .. }) => Err(failed(error).during("commit")),
         }
@@ -47,7 +47,7 @@ impl RedisStore {
         &self,
         call: &Arguments,
         within: Within,
-    ) -> std::result::Result<Value, Unanswered> {
+    ) -> std::result::Result<Bytes, Unanswered> {
         let mut patience = Patience::new(within);
         let mut is_sent = false;
         loop {

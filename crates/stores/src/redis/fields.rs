@@ -9,6 +9,7 @@
 //! than it, the null is named in `~n`. Texts are those of the command line, a body is its bytes.
 
 use super::error::damaged;
+use super::script::Texts;
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::record::{Payload, RecordShape};
@@ -16,7 +17,6 @@ use data::value::Value;
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::redis::NULLS;
 use keyspace::model::Type;
-use std::borrow::Cow;
 
 /// The fields of a Hash that holds a record.
 #[derive(Clone, Debug)]
@@ -40,8 +40,6 @@ struct FieldSlot {
 
 /// A name and a value of a Hash that was read.
 pub(super) type Field<'r> = (&'r [u8], &'r [u8]);
-/// A name and a value of a Hash that is written.
-pub(super) type NewField<'n> = (Cow<'n, [u8]>, Vec<u8>);
 
 impl Fields {
     /// The fields of a record: for each slot its name, and whether it is a body. An entry is as old
@@ -58,12 +56,11 @@ impl Fields {
         Fields { slots, shape, is_direct }
     }
 
-    /// The fields of a record.
-    pub(super) fn write(&self, record: &Bytes) -> Result<Vec<NewField<'_>>> {
-        let values = self.shape.decode(record)?;
-        let mut fields = Vec::with_capacity(values.len() + 3);
+    /// Adds the names and values of a record's fields; answers how many texts that are.
+    pub(super) fn write(&self, record: &Bytes, texts: &mut Texts) -> Result<usize> {
+        let before = texts.len();
         let mut nulls = Vec::new();
-        for (slot, value) in self.slots.iter().zip(values) {
+        for (slot, value) in self.slots.iter().zip(self.shape.decode(record)?) {
             match value {
                 Value::Null if slot.missing.is_null() => {}
                 Value::Null => {
@@ -72,13 +69,17 @@ impl Fields {
                     }
                     nulls.extend_from_slice(&slot.name);
                 }
-                value => fields.push((Cow::Borrowed(slot.name.as_slice()), slot.text(value))),
+                value => {
+                    texts.push(&slot.name);
+                    slot.add_text(&value, texts);
+                }
             }
         }
         if !nulls.is_empty() {
-            fields.push((Cow::Borrowed(NULLS.as_bytes()), nulls));
+            texts.push(NULLS);
+            texts.push(nulls);
         }
-        Ok(fields)
+        Ok(texts.len() - before)
     }
 
     /// The record of some fields; those that are not its own are passed over.
@@ -160,11 +161,11 @@ impl FieldSlot {
         })
     }
 
-    fn text(&self, value: Value) -> Vec<u8> {
+    fn add_text(&self, value: &Value, texts: &mut Texts) {
         match value {
-            Value::Text(text) => text.into_bytes(),
-            Value::Bytes(bytes) if self.is_body => bytes.to_vec(),
-            value => value.to_text(&self.of).into_bytes(),
+            Value::Text(text) => texts.push(text),
+            Value::Bytes(bytes) if self.is_body => texts.push(bytes),
+            value => texts.push(value.to_text(&self.of)),
         }
     }
 

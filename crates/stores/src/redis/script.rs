@@ -3,10 +3,11 @@
 //! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
 //! message is needed, and nothing has been done by the first.
 
-use super::connection::{Connection, value};
+use super::connection::Connection;
 use super::error::{Fault, fault};
 use super::protocol::Request;
-use redis::{RedisResult, Value};
+use bytes::Bytes;
+use redis::RedisResult;
 use std::collections::HashMap;
 use std::io::Write as _;
 use tokio::time::Instant;
@@ -31,16 +32,15 @@ impl Script {
         connection: &Connection,
         call: &Arguments,
         until: Instant,
-    ) -> RedisResult<Value> {
+    ) -> RedisResult<Bytes> {
         let by_hash = call.request("EVALSHA", &self.hash);
-        let answer = match connection.send(by_hash.sent(), until).await {
+        match connection.send(by_hash.sent(), until).await {
             Err(error) if fault(&error) == Fault::NoScript => {
                 let whole = call.request("EVAL", &self.text);
                 connection.send(whole.sent(), until).await
             }
             answer => answer,
-        };
-        value(&answer?)
+        }
     }
 }
 

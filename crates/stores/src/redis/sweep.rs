@@ -213,7 +213,7 @@ impl RedisStore {
     async fn removed(&self, call: Call, now: Milliseconds) -> Result<bool> {
         let call = call.finish(None, now);
         let answer = self.run(&call, Within::of_reads()).await.map_err(Error::from)?;
-        match super::outcome::outcome(answer, &call)? {
+        match super::outcome::outcome(&answer, &call)? {
             data::store::Outcome::Committed { .. } => Ok(true),
             data::store::Outcome::Conflict(_) => Ok(false),
             data::store::Outcome::Indeterminate { .. } => Err(unexpected()),
