@@ -19,6 +19,7 @@ mod connection;
 mod error;
 mod fields;
 mod layout;
+mod listing;
 mod member;
 mod name;
 mod open;

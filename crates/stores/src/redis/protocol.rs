@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn the_end_of_replies_is_found_wherever_they_are_cut() {
         // How many replies end where.
-        let ends = [(1, 5), (2, 37), (3, 46), (4, 51), (5, 57), (6, 61)];
+        let ends = [(1, 5), (2, 34), (3, 43), (4, 48), (5, 54), (6, 58)];
         for (replies, end) in ends {
             let mut scanner = Scanner::of(replies);
             for length in 0..end {

@@ -11,9 +11,10 @@
 //! rows are read once.
 
 use super::RedisStore;
-use super::answers::{Answered, Answers, Questions};
+use super::answers::Questions;
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
+use super::listing::{Directory, Listing, SLICES_AT_ONCE};
 use super::member::{Group, List, ListKind, SliceRule};
 
 use bytes::Bytes;
@@ -24,8 +25,6 @@ use std::collections::HashMap;
 
 /// How often a list may change while its rows are read.
 const CHANGES_MAX: usize = 64;
-/// Slices that are looked into at once.
-const SLICES_AT_ONCE: usize = 8;
 
 /// A page that is being filled.
 struct Filling<'s> {
@@ -60,12 +59,12 @@ impl Filling<'_> {
 }
 
 /// What is scanned.
-struct Scanned<'a> {
-    layout: &'a Layout,
-    place: &'a Place,
-    list: &'a List,
-    group: Group<'a>,
-    reverse: bool,
+pub(super) struct Scanned<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) place: &'a Place,
+    pub(super) list: &'a List,
+    pub(super) group: Group<'a>,
+    pub(super) reverse: bool,
 }
 
 impl RedisStore {
@@ -289,122 +288,10 @@ struct Rows {
     rows: Vec<(Vec<u8>, Option<Row>)>,
 }
 
-/// A question for the members of a range: of one list, or of several slices.
-struct Listing<'l> {
-    names: Vec<Vec<u8>>,
-    most: usize,
-    range: &'l Range,
-    /// Where the slices are named, and which they were.
-    directory: Option<(&'l Directory<'l>, &'l [&'l [u8]])>,
-}
-
-/// The members of lists, as they were answered.
-struct Members<'r> {
-    each: Vec<&'r [u8]>,
-    /// The answers themselves: the same members, in the same lists, are the same bytes.
-    whole: &'r [u8],
-    /// What was asked behind them.
-    behind: Answers<'r>,
-}
-
-impl Listing<'_> {
-    fn ask(&self, of: &Scanned<'_>, questions: &mut Questions) -> Result<()> {
-        if let Some((directory, _)) = self.directory {
-            directory.ask(questions);
-        }
-        let separator = of.layout.naming.separator();
-        let shape = (self.range, of.group.front.len());
-        for name in &self.names {
-            if of.list.kind == ListKind::Set {
-                questions.ask("SMEMBERS", name, &[]);
-                continue;
-            }
-            let (least, most) = of.list.bounds(separator, shape, of.place.rest())?;
-            let reverse = of.reverse != of.list.is_reversed();
-            ranged(questions, name, (least, most), reverse, self.most);
-        }
-        Ok(())
-    }
-
-    /// The members of all lists; nothing if the slices are others by now.
-    fn members<'r>(&self, answered: &'r Answered) -> Result<Option<Members<'r>>> {
-        let mut answers = answered.read();
-        if let Some((_, named)) = self.directory
-            && answers.members()? != named
-        {
-            return Ok(None);
-        }
-        let from = answers.rest();
-        let mut each = Vec::new();
-        for _ in &self.names {
-            answers.add_members(&mut each)?;
-        }
-        let whole = from.len().checked_sub(answers.rest().len()).and_then(|end| from.get(..end));
-        Ok(Some(Members { each, whole: whole.unwrap_or_default(), behind: answers }))
-    }
-
-    /// The keys of members, in the order of the scan.
-    fn keys(&self, of: &Scanned<'_>, members: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
-        let keys = members.iter().map(|member| of.key(member));
-        let mut keys = keys.collect::<Result<Vec<_>>>()?;
-        if of.list.kind == ListKind::Set {
-            keys.retain(|key| self.range.contains(key));
-            keys.sort();
-            if of.reverse {
-                keys.reverse();
-            }
-        }
-        keys.truncate(self.most);
-        Ok(keys)
-    }
-}
-
 impl Scanned<'_> {
-    fn key(&self, member: &[u8]) -> Result<Vec<u8>> {
+    /// The key of a member.
+    pub(super) fn key(&self, member: &[u8]) -> Result<Vec<u8>> {
         let separator = self.layout.naming.separator();
         self.list.key(separator, (self.group.front, self.place.rest()), member)
-    }
-}
-
-/// A question for the slices of a group.
-struct Directory<'d> {
-    name: &'d [u8],
-    bounds: (Vec<u8>, Vec<u8>),
-    reverse: bool,
-    /// The last slice that was looked into.
-    passed: Option<Vec<u8>>,
-}
-
-impl Directory<'_> {
-    fn ask(&self, questions: &mut Questions) {
-        let (mut least, mut most) = self.bounds.clone();
-        if let Some(passed) = &self.passed {
-            let edge = [b"(", passed.as_slice()].concat();
-            if self.reverse {
-                most = edge;
-            } else {
-                least = edge;
-            }
-        }
-        ranged(questions, self.name, (least, most), self.reverse, SLICES_AT_ONCE);
-    }
-}
-
-/// Asks for members between two bounds, from either end.
-pub(super) fn ranged(
-    questions: &mut Questions,
-    name: &[u8],
-    (least, most): (Vec<u8>, Vec<u8>),
-    reverse: bool,
-    rows: usize,
-) {
-    let rows = rows.to_string();
-    let limit: [&[u8]; 3] = [b"LIMIT", b"0", rows.as_bytes()];
-    let [word, zero, rows] = limit;
-    match reverse {
-        false => questions.ask("ZRANGE", name, &[&least, &most, b"BYLEX", word, zero, rows]),
-        true => {
-            questions.ask("ZRANGE", name, &[&most, &least, b"BYLEX", b"REV", word, zero, rows]);
-        }
     }
 }
