@@ -22,6 +22,7 @@ mod lock;
 mod open;
 mod outcome;
 mod read;
+mod row;
 mod statement;
 mod steps;
 mod structure;

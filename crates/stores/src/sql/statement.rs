@@ -10,7 +10,6 @@
 
 use super::table::{ColumnShape, Part, TableShape};
 use crate::native::range::Bounds;
-use data::Value;
 use keyspace::key;
 use keyspace::layout::words::Dialect;
 
@@ -108,9 +107,10 @@ impl Writer {
         )
     }
 
-    /// `SELECT` of the segments and then the content of the rows of a stretch. Its values are the
-    /// literal of the key if it has nothing else, those of [`scan_values`], and the most rows.
-    pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm) -> String {
+    /// `SELECT` of the segments, the first `known` left out, and then the content of the rows of a
+    /// stretch. Its values are the literal of the key if it has nothing else, those of
+    /// [`scan_segments`], and the most rows.
+    pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm, known: usize) -> String {
         let mut conditions = Conditions { writer: self, number: 0, text: Vec::new() };
         for column in table.key.iter().filter_map(|place| table.columns.get(*place)) {
             if let Part::Literal(_) = column.part {
@@ -130,8 +130,8 @@ impl Writer {
             conditions.compare(columns, operator(is_lower != descending, inclusive));
         }
         let (name, limit) = (self.table(table), self.place(conditions.number + 1));
-        let mut read = table.segments.clone();
-        read.extend(&table.content);
+        let segments = table.segments.get(known..).unwrap_or_default();
+        let read = [segments, &table.content].concat();
         let read = match read.is_empty() {
             true => "1".to_string(),
             false => self.columns(table, &read),
@@ -203,9 +203,4 @@ pub fn scan_segments(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, key::V
     let upper = stretch.upper.map_or(Vec::new(), |edge| edge.values);
     let (lower, upper) = ((equal..).zip(lower), (equal..).zip(upper));
     (0..).zip(stretch.equal).chain(lower).chain(upper)
-}
-
-/// The same, as values of their own.
-pub fn scan_values(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, Value)> {
-    scan_segments(stretch).map(|(segment, value)| (segment, Value::from_segment(value)))
 }

@@ -211,20 +211,20 @@ fn statements_read_as_an_expert_writes_them() {
     let texts = |range: &Range, reverse: bool| {
         let stretches = bounds(table.shape(), range).unwrap().stretches(table.shape());
         let forms = stretches.iter().map(|stretch| ScanForm::of(stretch, reverse));
-        forms.map(|form| writer.scan(table, form)).collect::<Vec<_>>()
+        forms.map(|form| writer.scan(table, form, form.equal)).collect::<Vec<_>>()
     };
     assert_eq!(
         texts(&after, false),
         [
-            "SELECT room, at, seq, id, value FROM events WHERE room = ?1 AND at = ?2 AND seq = ?3 \
-             AND id > ?4 ORDER BY id LIMIT ?5",
-            "SELECT room, at, seq, id, value FROM events WHERE room = ?1 AND (at, seq) < (?2, ?3) \
+            "SELECT id, value FROM events WHERE room = ?1 AND at = ?2 AND seq = ?3 AND id > ?4 \
+             ORDER BY id LIMIT ?5",
+            "SELECT at, seq, id, value FROM events WHERE room = ?1 AND (at, seq) < (?2, ?3) \
              ORDER BY at DESC, seq DESC, id LIMIT ?4",
         ]
     );
     assert_eq!(
         texts(&table.shape().children(&front), true),
-        ["SELECT room, at, seq, id, value FROM events WHERE room = ?1 \
+        ["SELECT at, seq, id, value FROM events WHERE room = ?1 \
           ORDER BY at, seq, id DESC LIMIT ?2"]
     );
 }

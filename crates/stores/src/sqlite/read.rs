@@ -7,13 +7,11 @@ use super::error::failed;
 use super::steps::{Step, between, takes};
 use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
+use crate::sql::pack::Pack;
 use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan};
+use data::store::{End, Key, Page, Row, Scan};
 use rusqlite::Connection;
-
-/// Rows for which room is made before they are read.
-const ROWS_EXPECTED: usize = 64;
 
 /// The rows under these keys, in their order.
 pub(super) fn get(
@@ -85,21 +83,17 @@ fn page(
     stretches: Vec<(&Table, Bounds<'_>)>,
     scan: &Scan,
 ) -> Result<Page> {
-    let mut rows = Vec::with_capacity(scan.rows.min(ROWS_EXPECTED));
-    let mut bytes = 0;
+    let mut pack = Pack::new(scan.rows);
+    let mut end = End::Range;
     for (table, stretch) in stretches {
-        let left = scan.rows - rows.len();
-        table.scan(connection, (stretch, scan.reverse), left, |key, row| {
-            bytes += key.bytes().len() + row.weight();
-            rows.push(Keyed { key, row });
-            bytes < PAGE_BYTES_MAX
-        })?;
-        if rows.len() >= scan.rows {
-            return Ok(Page { rows, end: End::Rows });
-        }
-        if bytes >= PAGE_BYTES_MAX {
-            return Ok(Page { rows, end: End::Bytes });
-        }
+        let left = scan.rows - pack.len();
+        table.scan(connection, (stretch, scan.reverse), left, &mut pack)?;
+        end = match pack.bytes() >= PAGE_BYTES_MAX {
+            _ if pack.len() >= scan.rows => End::Rows,
+            true => End::Bytes,
+            false => continue,
+        };
+        break;
     }
-    Ok(Page { rows, end: End::Range })
+    Ok(Page { rows: pack.finish(), end })
 }

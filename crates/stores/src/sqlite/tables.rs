@@ -5,10 +5,14 @@ use super::steps::{Step, takes};
 use super::value::{self, Column};
 use crate::native::range::Bounds;
 use crate::sql::statement::{ScanForm, Writer, scan_segments};
+use crate::sql::pack::{Pack, ROW_BYTES_USUAL, State};
 use crate::sql::table::{Parts, TableShape};
+use bytes::Bytes;
 use data::schema::Schema;
+use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result, Value};
+use keyspace::key;
 use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
 use keyspace::layout::words::Dialect;
@@ -133,8 +137,9 @@ impl Table {
         self.bind_key(statement, key)?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
-        if let Some(row) = self.direct_row(row, 0)? {
-            return Ok(Some(row));
+        let mut bytes = Vec::with_capacity(ROW_BYTES_USUAL);
+        if let Some(state) = self.write_content(row, 0, &mut bytes)? {
+            return Ok(Some(state.row(Bytes::from(bytes))));
         }
         let content = self.values(row, &self.shape.content, 0)?;
         self.shape.row_of(&self.shape.shape().decode(key)?, content).map(Some)
@@ -183,14 +188,17 @@ impl Table {
         Ok(())
     }
 
-    /// Reads a stretch, row by row, until `take` has had enough.
+    /// Reads a stretch into a pack: so many rows, or until it has the bytes of a page.
     pub(super) fn scan(
         &self,
         connection: &Connection,
         (stretch, reverse): (Bounds<'_>, bool),
         rows_max: usize,
-        mut take: impl FnMut(Key, Row) -> bool,
+        pack: &mut Pack,
     ) -> Result<()> {
+        let shape = self.shape.shape();
+        let known = stretch.equal.len();
+        let front = key::encode_front(shape.space, &shape.segments, &stretch.equal)?;
         let text = self.scan_text(ScanForm::of(&stretch, reverse));
         let mut statement = prepared(connection, &text)?;
         let mut number = self.bind_literal(&mut statement)?;
@@ -201,17 +209,35 @@ impl Table {
         let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
         statement.raw_bind_parameter(number + 1, limit).map_err(failed)?;
         let mut rows = statement.raw_query();
+        let first = shape.segments.len() - known;
         while let Some(row) = rows.next().map_err(failed)? {
-            let key = self.key(row)?;
-            let found = match self.direct_row(row, self.shape.segments.len())? {
-                Some(found) => found,
-                None => self.whole(row)?.1,
-            };
-            if !take(key, found) {
-                return Ok(());
+            pack.add(
+                |bytes| self.write_key(row, (&front, known), bytes).map(|()| true),
+                |bytes, key| match self.write_content(row, first, bytes)? {
+                    Some(state) => Ok(state),
+                    None => self.write_values(row, first, bytes, key),
+                },
+            )?;
+            if pack.bytes() >= PAGE_BYTES_MAX {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Adds the content of a row whose values must be known; its key begins at `key`.
+    fn write_values(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        bytes: &mut Vec<u8>,
+        key: usize,
+    ) -> Result<State> {
+        let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
+        let content = self.values(row, &self.shape.content, first)?;
+        let row = self.shape.row_of(&self.shape.shape().decode(&key)?, content)?;
+        bytes.extend_from_slice(&row.value);
+        Ok(State { version: row.version, expires: row.expires })
     }
 
     /// The segments and the row of what a statement answers: segments first, then content.
@@ -250,7 +276,7 @@ impl Table {
             return text.clone();
         }
         drop(known);
-        let text: Arc<str> = WRITER.scan(&self.shape, form).into();
+        let text: Arc<str> = WRITER.scan(&self.shape, form, form.equal).into();
         let mut known = self.scans.write().unwrap_or_else(PoisonError::into_inner);
         known.entry(form).or_insert(text).clone()
     }

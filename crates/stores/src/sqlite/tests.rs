@@ -114,7 +114,7 @@ impl Bench {
 
     /// Commits a group as the thread would, all of it in one transaction.
     fn group(&self, batches: Vec<Batch>) -> Vec<Result<Outcome>> {
-        let tables = self.store.inner().unwrap().tables().unwrap();
+        let tables = self.store.readers.tables().unwrap();
         self.on_writer(move |committer| {
             let job = |batch| Job { batch, tables: &tables };
             let jobs: Vec<Job<'_>> = batches.iter().map(job).collect();
