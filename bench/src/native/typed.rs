@@ -1,6 +1,6 @@
 //! Keyway, by the structs and functions of `notes.toml`.
 
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use keyway::Ulid;
 
@@ -62,17 +62,21 @@ impl Contender for Typed {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             let call = self.caller.notes_of(author).limit(rows as u64);
-            call.into_future().await.unwrap().rows.into_iter().map(note).collect()
+            let page = call.into_future().await.unwrap();
+            let notes = page.rows.into_iter().map(note).collect();
+            Page { notes, more: page.next.is_some() }
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
             let call = self.caller.notes_with_tag(tag).limit(rows as u64);
-            call.into_future().await.unwrap().rows.into_iter().map(note).collect()
+            let page = call.into_future().await.unwrap();
+            let notes = page.rows.into_iter().map(note).collect();
+            Page { notes, more: page.next.is_some() }
         })
     }
 

@@ -1,7 +1,7 @@
 //! Whether all contenders answer the same, on a small data set, before anything is measured.
 
 use super::contender::{Contender, Entrant, Sync};
-use super::notes::{Note, Numbers, RADIUS, any_key, any_point, note};
+use super::notes::{Note, Numbers, Page, RADIUS, any_key, any_point, note};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ fn load(contender: &Arc<dyn Contender>) {
 /// What a contender says.
 struct Answers {
     got: Vec<Option<Note>>,
-    pages: Vec<Vec<Note>>,
-    tagged: Vec<Vec<Note>>,
+    pages: Vec<Page>,
+    tagged: Vec<Page>,
     near: Option<Vec<Vec<Note>>>,
 }
 
@@ -64,7 +64,7 @@ impl Answers {
     fn compare(&self, other: &Answers, name: &str) {
         let is_found = |found: &Option<Note>| found.is_some();
         assert_eq!(self.got.iter().filter(|found| is_found(found)).count(), QUESTIONS);
-        assert!(self.tagged.iter().all(|notes| notes.len() > 1));
+        assert!(self.tagged.iter().all(|page| page.notes.len() > 1));
         assert!(self.near.iter().flatten().any(|notes| notes.len() > 10));
         assert_eq!(self.got, other.got, "{name} gets something else");
         assert_eq!(self.pages, other.pages, "{name} has other pages");

@@ -1,6 +1,7 @@
-//! What every contender must be able to do. All do the same work and answer whole notes.
+//! What every contender must be able to do. All do the same work and answer whole notes;
+//! whoever lists also says whether more follow.
 
-use super::notes::Note;
+use super::notes::{Note, Page};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ pub trait Contender: Send + std::marker::Sync {
     /// One note by its key.
     fn get(&self, author: u64, note_id: u128) -> Option<Note>;
     /// The newest notes of a user.
-    fn page(&self, author: u64, rows: usize) -> Vec<Note>;
+    fn page(&self, author: u64, rows: usize) -> Page;
     /// The newest notes with a tag, through the index.
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note>;
+    fn tagged(&self, tag: &str, rows: usize) -> Page;
     /// The twenty nearest notes within a radius; none if it cannot.
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>>;
 }

@@ -7,7 +7,7 @@
 
 use super::contender::{Contender, Sync};
 use super::nearest::nearest;
-use super::notes::Note;
+use super::notes::{Note, Page};
 use data::clock::SystemRandom;
 use data::store::CommitId;
 use data::{Value, geo};
@@ -260,37 +260,34 @@ impl Contender for HandWritten {
         self.rows.get(key).unwrap().map(|value| unpack(&key, self.content(&value)))
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+    fn page(&self, author: u64, rows: usize) -> Page {
         let mut front = vec![NOTE];
         front.extend_from_slice(&author.to_be_bytes());
         let end = end_of(&front);
-        let range = self.rows.range(front..end);
-        range
-            .take(rows)
-            .map(|item| {
-                let (key, value) = item.into_inner().unwrap();
-                unpack(&key, self.content(&value))
-            })
-            .collect()
+        let mut range = self.rows.range(front..end);
+        let notes = range.by_ref().take(rows).map(|item| {
+            let (key, value) = item.into_inner().unwrap();
+            unpack(&key, self.content(&value))
+        });
+        Page { notes: notes.collect(), more: range.next().is_some() }
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn tagged(&self, tag: &str, rows: usize) -> Page {
         let front = tag_front(tag);
         let end = end_of(&front);
         let length = front.len();
         let snapshot = self.database.snapshot();
-        let keys: Vec<[u8; 25]> = snapshot
-            .range(&self.rows, front..end)
-            .take(rows)
-            .map(|item| {
-                let entry = item.key().unwrap();
-                let mut key = [NOTE; 25];
-                key[1..9].copy_from_slice(&entry[length + 16..length + 24]);
-                key[9..].copy_from_slice(&entry[length..length + 16]);
-                key
-            })
-            .collect();
-        self.fetch(&snapshot, keys.into_iter())
+        let mut range = snapshot.range(&self.rows, front..end);
+        let keys = range.by_ref().take(rows).map(|item| {
+            let entry = item.key().unwrap();
+            let mut key = [NOTE; 25];
+            key[1..9].copy_from_slice(&entry[length + 16..length + 24]);
+            key[9..].copy_from_slice(&entry[length..length + 16]);
+            key
+        });
+        let keys: Vec<[u8; 25]> = keys.collect();
+        let more = range.next().is_some();
+        Page { notes: self.fetch(&snapshot, keys.into_iter()), more }
     }
 
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {

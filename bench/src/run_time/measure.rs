@@ -111,11 +111,11 @@ impl Turn<'_> {
             Work::Get => self.get(numbers),
             Work::Page => {
                 let (author, _) = any_key(numbers, self.notes);
-                assert!(!contender.page(author, 50).is_empty());
+                assert!(!contender.page(author, 50).notes.is_empty());
             }
             Work::Tagged => {
                 let tag = &tags[numbers.below(tags.len() as u64) as usize];
-                assert!(!contender.tagged(tag, 20).is_empty());
+                assert!(!contender.tagged(tag, 20).notes.is_empty());
             }
             Work::Near => {
                 let (lat, lon) = any_point(numbers);

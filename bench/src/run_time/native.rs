@@ -3,7 +3,7 @@
 //! It offers no way to commit without a sync, and no search around a point.
 
 use super::contender::{Contender, Sync};
-use super::notes::Note;
+use super::notes::{Note, Page};
 use native_db::{Builder, Database, Models, ToKey, native_db};
 use native_model::{Model, native_model};
 use serde::{Deserialize, Serialize};
@@ -90,19 +90,21 @@ impl Contender for Native {
         transaction.get().primary::<Stored>((author, !note_id)).unwrap().map(note)
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+    fn page(&self, author: u64, rows: usize) -> Page {
         let transaction = self.0.r_transaction().unwrap();
         let scan = transaction.scan().primary::<Stored>().unwrap();
         let found = scan.range((author, 0u128)..=(author, u128::MAX)).unwrap();
-        found.take(rows).map(|found| note(found.unwrap())).collect()
+        let found = found.take(rows + 1).map(|found| note(found.unwrap()));
+        Page::cut(found.collect(), rows)
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn tagged(&self, tag: &str, rows: usize) -> Page {
         let transaction = self.0.r_transaction().unwrap();
         let scan = transaction.scan().secondary::<Stored>(StoredKey::by_tag).unwrap();
         let range = (tag.to_string(), 0u128)..=(tag.to_string(), u128::MAX);
         let found = scan.range(range).unwrap();
-        found.take(rows).map(|found| note(found.unwrap())).collect()
+        let found = found.take(rows + 1).map(|found| note(found.unwrap()));
+        Page::cut(found.collect(), rows)
     }
 
     fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {

@@ -70,6 +70,27 @@ pub fn note(number: u64, total: u64) -> Note {
 const LEXICON: [&str; 8] =
     ["harbour ", "lantern ", "meadow ", "copper ", "thistle ", "granite ", "willow ", "ember "];
 
+/// Notes of a list, and whether more follow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    pub notes: Vec<Note>,
+    pub more: bool,
+}
+
+impl Page {
+    /// So many notes of those that were found, which are one more if more follow.
+    pub fn cut(mut notes: Vec<Note>, rows: usize) -> Page {
+        let more = notes.len() > rows;
+        notes.truncate(rows);
+        Page { notes, more }
+    }
+
+    /// What code that asks for no more guesses: a full page is not the last.
+    pub fn guessed(notes: Vec<Note>, rows: usize) -> Page {
+        Page { more: notes.len() == rows, notes }
+    }
+}
+
 /// The user and id of a note chosen by chance, of `total`.
 pub fn any_key(numbers: &mut Numbers, total: u64) -> (u64, u128) {
     let number = numbers.below(total);

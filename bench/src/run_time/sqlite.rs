@@ -3,7 +3,7 @@
 
 use super::contender::{Contender, Sync};
 use super::nearest::nearest;
-use super::notes::Note;
+use super::notes::{Note, Page};
 use data::{Value, geo};
 use keyspace::plan::Grid;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -126,21 +126,21 @@ impl Contender for Sqlite {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+    fn page(&self, author: u64, rows: usize) -> Page {
         self.read(|connection| {
             let text = "SELECT * FROM notes WHERE author = ?1 ORDER BY note_id DESC LIMIT ?2";
             let mut query = connection.prepare_cached(text).unwrap();
-            let found = query.query_map(params![author as i64, rows as i64], note).unwrap();
-            found.map(Result::unwrap).collect()
+            let found = query.query_map(params![author as i64, rows as i64 + 1], note).unwrap();
+            Page::cut(found.map(Result::unwrap).collect(), rows)
         })
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn tagged(&self, tag: &str, rows: usize) -> Page {
         self.read(|connection| {
             let text = "SELECT * FROM notes WHERE tag = ?1 ORDER BY note_id DESC LIMIT ?2";
             let mut query = connection.prepare_cached(text).unwrap();
-            let found = query.query_map(params![tag, rows as i64], note).unwrap();
-            found.map(Result::unwrap).collect()
+            let found = query.query_map(params![tag, rows as i64 + 1], note).unwrap();
+            Page::cut(found.map(Result::unwrap).collect(), rows)
         })
     }
 

@@ -4,7 +4,7 @@
 //! on its way. It has no search around a point.
 
 use super::contender::{Contender, Sync};
-use super::notes::Note;
+use super::notes::{Note, Page};
 use super::sqlite::settings;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -136,20 +136,20 @@ impl Contender for Toasty {
         found.unwrap().map(note)
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
+    fn page(&self, author: u64, rows: usize) -> Page {
         let query = Stored::filter_by_author(author);
-        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows);
+        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
         let found =
             self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection)));
-        found.unwrap().into_iter().map(note).collect()
+        Page::cut(found.unwrap().into_iter().map(note).collect(), rows)
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn tagged(&self, tag: &str, rows: usize) -> Page {
         let query = Stored::filter_by_tag(tag);
-        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows);
+        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
         let found =
             self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection)));
-        found.unwrap().into_iter().map(note).collect()
+        Page::cut(found.unwrap().into_iter().map(note).collect(), rows)
     }
 
     fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {

@@ -1,10 +1,12 @@
 //! Keyway, by the structs and functions of `notes.toml`, on its engine.
 
 use super::contender::{Contender, Sync};
-use super::notes::Note;
+use super::notes::{Note, Page};
 use keyway::{Cursor, Ulid};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 use tokio::runtime::{Builder, Runtime};
 
 mod generated {
@@ -17,6 +19,16 @@ use generated::{AddNotesEach, Note as Row, Notes, NotesCaller};
 /// What calls wait on: one for all, as in an application.
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap());
+
+/// What a call is answered. As where an application awaits it, one that needs no waiting is
+/// answered at once, and the run time is entered for the others only.
+fn wait_for<F: Future>(call: F) -> F::Output {
+    let mut call = pin!(call);
+    match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => RUNTIME.block_on(call),
+    }
+}
 
 pub struct Typed {
     notes: Notes,
@@ -46,7 +58,7 @@ impl Typed {
             let Note { author: _, note_id, title, words, tag, lat, lon } = note;
             AddNotesEach { note_id: ulid(note_id), title, words, tag, lat, lon }
         });
-        RUNTIME.block_on(self.caller.add_notes(author, rows).into_future()).unwrap();
+        wait_for(self.caller.add_notes(author, rows).into_future()).unwrap();
     }
 
     /// A page of a user's notes after a cursor, and the cursor of the next.
@@ -57,7 +69,7 @@ impl Typed {
         cursor: Option<Cursor>,
     ) -> (Vec<Note>, Option<Cursor>) {
         let call = self.caller.notes_of(author).limit(rows).cursor(cursor);
-        let page = RUNTIME.block_on(call.into_future()).unwrap();
+        let page = wait_for(call.into_future()).unwrap();
         (page.rows.into_iter().map(note).collect(), page.next)
     }
 }
@@ -85,27 +97,29 @@ impl Contender for Typed {
     fn insert(&self, note: Note) {
         let Note { author, note_id, title, words, tag, lat, lon } = note;
         let call = self.caller.add_note(author, ulid(note_id), title, words, tag, lat, lon);
-        RUNTIME.block_on(call.into_future()).unwrap();
+        wait_for(call.into_future()).unwrap();
     }
 
     fn get(&self, author: u64, note_id: u128) -> Option<Note> {
         let call = self.caller.note(author, ulid(note_id));
-        RUNTIME.block_on(call.into_future()).unwrap().map(note)
+        wait_for(call.into_future()).unwrap().map(note)
     }
 
-    fn page(&self, author: u64, rows: usize) -> Vec<Note> {
-        self.page_after(author, rows as u64, None).0
+    fn page(&self, author: u64, rows: usize) -> Page {
+        let (notes, next) = self.page_after(author, rows as u64, None);
+        Page { notes, more: next.is_some() }
     }
 
-    fn tagged(&self, tag: &str, rows: usize) -> Vec<Note> {
+    fn tagged(&self, tag: &str, rows: usize) -> Page {
         let call = self.caller.notes_with_tag(tag).limit(rows as u64);
-        let page = RUNTIME.block_on(call.into_future()).unwrap();
-        page.rows.into_iter().map(note).collect()
+        let page = wait_for(call.into_future()).unwrap();
+        let notes = page.rows.into_iter().map(note).collect();
+        Page { notes, more: page.next.is_some() }
     }
 
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {
         let call = self.caller.notes_near(lat, lon, radius);
-        let rows = RUNTIME.block_on(call.into_future()).unwrap();
+        let rows = wait_for(call.into_future()).unwrap();
         Some(rows.into_iter().map(note).collect())
     }
 }

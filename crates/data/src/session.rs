@@ -7,7 +7,7 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
-use crate::store::{AtOnce, Batch, Key, Outcome, Page, Row, Scan, Store};
+use crate::store::{AtOnce, Batch, Joined, Key, Outcome, Page, Row, Scan, Store, Through};
 use futures_util::future::try_join_all;
 use keyspace::plan::Bounds;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub struct Usage {
 #[derive(Debug)]
 pub struct Session<'a> {
     store: &'a dyn Store,
+    /// The same store, if it answers reads without waiting.
+    at_once: Option<&'a dyn AtOnce>,
     schema: &'a Arc<Schema>,
     shared: Option<&'a Shared>,
     /// Whether sets may run more than once under one id: the caller chose it.
@@ -57,6 +59,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         Session {
             store,
+            at_once: store.at_once(),
             schema,
             shared: None,
             repeatable: true,
@@ -93,7 +96,10 @@ impl<'a> Session<'a> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let rows = self.store.get(keys).await?;
+        let rows = match self.at_once {
+            Some(store) => store.rows(keys)?,
+            None => self.store.get(keys).await?,
+        };
         if rows.len() != keys.len() {
             return Err(Error::new(ErrorKind::Internal, "a store answered another number of rows"));
         }
@@ -120,16 +126,40 @@ impl<'a> Session<'a> {
         if scan.range.is_empty() {
             return Ok(Page { rows: Vec::new(), end: crate::store::End::Range });
         }
-        let page = self.store.scan(scan).await?;
+        let page = match self.at_once {
+            Some(store) => store.scan(scan)?,
+            None => self.store.scan(scan).await?,
+        };
         self.usage.round_trips += 1;
         self.count(scan, &page)?;
         Ok(page)
     }
 
+    /// A stretch of an index with the rows that its entries name; nothing from a store that reads
+    /// them apart.
+    pub async fn scan_through(&mut self, through: &Through<'_>) -> Result<Option<Joined>> {
+        let joined = match self.at_once {
+            Some(store) => Some(store.scan_through(through)?),
+            None => self.store.scan_through(through).await?,
+        };
+        if let Some(joined) = &joined {
+            self.usage.round_trips += 1;
+            self.count(through.scan, &joined.entries)?;
+            self.usage.rows_read += joined.rows.len() as u64;
+            for keyed in joined.rows.iter().flatten() {
+                self.usage.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
+            }
+        }
+        Ok(joined)
+    }
+
     /// Stretches of several ranges, asked for together: one wait.
     pub async fn scan_together(&mut self, scans: &[Scan]) -> Result<Vec<Page>> {
         let store = self.store;
-        let pages = try_join_all(scans.iter().map(|scan| store.scan(scan))).await?;
+        let pages = match self.at_once {
+            Some(store) => scans.iter().map(|scan| store.scan(scan)).collect::<Result<_>>()?,
+            None => try_join_all(scans.iter().map(|scan| store.scan(scan))).await?,
+        };
         self.usage.round_trips += 1;
         for (scan, page) in scans.iter().zip(&pages) {
             self.count(scan, page)?;

@@ -13,7 +13,7 @@ fn the_partitioned_store_keeps_its_promises() {
     let report = block_on(suite::run(&make, &Options::default()));
     assert!(report.failed.is_empty(), "{report}");
     // The change feed.
-    assert_eq!(report.not_offered.len(), 14, "{report}");
+    assert_eq!(report.not_offered.len(), 26, "{report}");
 }
 
 #[test]

@@ -14,7 +14,7 @@
 use super::journal::{Commit, Journal, Written};
 use super::note_file::{Hash, Key, Stamp, from_json, hash_of, stamp_of, to_json};
 use crate::Sync;
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
@@ -169,9 +169,11 @@ impl Expert {
     }
 
     /// The notes that somebody looks for, as they are at one instant.
-    async fn read(&self, look: impl Fn(&Memory) -> Vec<(Key, Arc<Known>)>) -> Vec<Note> {
+    async fn read(&self, rows: usize, look: impl Fn(&Memory) -> Vec<(Key, Arc<Known>)>) -> Page {
         loop {
-            let found = look(&self.shared.memory.read().unwrap());
+            let mut found = look(&self.shared.memory.read().unwrap());
+            let more = found.len() > rows;
+            found.truncate(rows);
             let mut notes = Vec::with_capacity(found.len());
             let mut changed = None;
             for (key, known) in &found {
@@ -180,7 +182,7 @@ impl Expert {
                     None => changed = Some(*key),
                 }
             }
-            let Some(key) = changed else { return notes };
+            let Some(key) = changed else { return Page { notes, more } };
             self.send(|answer| Job::Adopt(key, answer)).await;
         }
     }
@@ -189,11 +191,11 @@ impl Expert {
         let find = |memory: &Memory| {
             memory.notes.get(&key).map(|known| (key, known.clone())).into_iter().collect()
         };
-        let found = self.read(find).await.pop();
+        let found = self.read(1, find).await.notes.pop();
         // Somebody may have put it there.
         if found.is_none() && fs::symlink_metadata(self.shared.path(key)).is_ok() {
             self.send(|answer| Job::Adopt(key, answer)).await;
-            return self.read(find).await.pop();
+            return self.read(1, find).await.notes.pop();
         }
         found
     }
@@ -349,19 +351,19 @@ impl Contender for Expert {
         Box::pin(self.one((author, Reverse(note_id))))
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
-        Box::pin(self.read(move |memory| {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
+        Box::pin(self.read(rows, move |memory| {
             let range = (author, Reverse(u128::MAX))..=(author, Reverse(0));
-            let found = memory.notes.range(range).take(rows);
+            let found = memory.notes.range(range).take(rows + 1);
             found.map(|(key, known)| (*key, known.clone())).collect()
         }))
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
-        Box::pin(self.read(move |memory| {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
+        Box::pin(self.read(rows, move |memory| {
             let first = (tag.to_string(), Reverse(u128::MAX), 0);
             let entries = memory.tags.range(first..).take_while(|(known, _, _)| known == tag);
-            let keys = entries.take(rows).map(|(_, id, author)| (*author, *id));
+            let keys = entries.take(rows + 1).map(|(_, id, author)| (*author, *id));
             keys.filter_map(|key| Some((key, memory.notes.get(&key)?.clone()))).collect()
         }))
     }

@@ -3,7 +3,7 @@
 //! A crash leaves half of an insert, or half of a file.
 
 use crate::Sync;
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::{from_ulid, ulid};
 use serde::{Deserialize, Serialize};
@@ -95,11 +95,11 @@ impl Contender for Naive {
         Box::pin(async move { self.read(author, &format!("{}.json", ulid(note_id))) })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
-        Box::pin(async move { self.list(author, rows) })
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
+        Box::pin(async move { Page::guessed(self.list(author, rows), rows) })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
-        Box::pin(async move { self.look_up(tag, rows) })
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
+        Box::pin(async move { Page::guessed(self.look_up(tag, rows), rows) })
     }
 }

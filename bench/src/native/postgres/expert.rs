@@ -4,7 +4,7 @@
 //! trips, a page one. Notes by a tag are one statement with a join, or, so that the work is the
 //! same, two reads. Whoever waits has a deadline, and so has the server.
 
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
@@ -220,23 +220,26 @@ impl Expert {
         self.give_back(c);
     }
 
-    async fn by_tag(&self, tag: &str, rows: usize) -> Vec<Note> {
+    async fn by_tag(&self, tag: &str, rows: usize) -> Page {
         let c = self.lease().await;
-        let limit = rows as i64;
+        let limit = rows as i64 + 1;
         let found = match self.joins {
             true => {
-                let rows = in_time(c.client.query(&c.tagged, &[&tag, &limit])).await.unwrap();
-                rows.iter().map(note_of).collect()
+                let found = in_time(c.client.query(&c.tagged, &[&tag, &limit])).await.unwrap();
+                Page::cut(found.iter().map(note_of).collect(), rows)
             }
             false => {
-                let entries = in_time(c.client.query(&c.entries, &[&tag, &limit])).await.unwrap();
+                let mut entries =
+                    in_time(c.client.query(&c.entries, &[&tag, &limit])).await.unwrap();
+                let more = entries.len() > rows;
+                entries.truncate(rows);
                 let authors: Vec<Unsigned> = entries.iter().map(|row| row.get(0)).collect();
                 let ids: Vec<&str> = entries.iter().map(|row| row.get(1)).collect();
                 let rows = in_time(c.client.query(&c.many, &[&authors, &ids])).await.unwrap();
                 let mut notes: Vec<(i64, Note)> =
                     rows.iter().map(|row| (row.get(0), numbered(row))).collect();
                 notes.sort_unstable_by_key(|(number, _)| *number);
-                notes.into_iter().map(|(_, note)| note).collect()
+                Page { notes: notes.into_iter().map(|(_, note)| note).collect(), more }
             }
         };
         self.give_back(c);
@@ -273,17 +276,17 @@ impl Contender for Expert {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             let c = self.lease().await;
-            let (author, limit) = (Unsigned(author), rows as i64);
-            let rows = in_time(c.client.query(&c.page, &[&author, &limit])).await.unwrap();
+            let (author, limit) = (Unsigned(author), rows as i64 + 1);
+            let found = in_time(c.client.query(&c.page, &[&author, &limit])).await.unwrap();
             self.give_back(c);
-            rows.iter().map(note_of).collect()
+            Page::cut(found.iter().map(note_of).collect(), rows)
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(self.by_tag(tag, rows))
     }
 }

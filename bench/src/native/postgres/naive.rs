@@ -3,7 +3,7 @@
 //! It keeps no locks and remembers no call, and still waits more often.
 
 use super::expert::{Unsigned, note_of};
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::ulid;
 use data::geo;
@@ -88,23 +88,23 @@ impl Contender for Naive {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             let ids = format!(
                 "SELECT author, note_id FROM notes WHERE author = $1 \
                  ORDER BY note_id DESC LIMIT {rows}"
             );
-            self.many(&ids, &Unsigned(author)).await
+            Page::guessed(self.many(&ids, &Unsigned(author)).await, rows)
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
             let ids = format!(
                 "SELECT author, note_id FROM notes_by_tag WHERE tag = $1 \
                  ORDER BY note_id DESC, author LIMIT {rows}"
             );
-            self.many(&ids, &tag).await
+            Page::guessed(self.many(&ids, &tag).await, rows)
         })
     }
 }

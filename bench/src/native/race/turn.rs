@@ -90,10 +90,10 @@ impl Caller {
                 Kind::Mixed if done % 10 == 9 => contender.insert(self.fresh()).await,
                 Kind::Commit => contender.insert(self.fresh()).await,
                 Kind::Get | Kind::Mixed => assert!(contender.get(author, note_id).await.is_some()),
-                Kind::Page => assert_eq!(contender.page(author, 50).await.len(), 50),
+                Kind::Page => assert_eq!(contender.page(author, 50).await.notes.len(), 50),
                 Kind::Tagged => {
                     let tag = &self.tags[done % QUESTIONS];
-                    assert!(!contender.tagged(tag, 20).await.is_empty());
+                    assert!(!contender.tagged(tag, 20).await.notes.is_empty());
                 }
             }
             done += 1;

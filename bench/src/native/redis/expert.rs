@@ -4,7 +4,7 @@
 //! which is one transaction, so that they are of one instant. A page is the order and then, in one
 //! transaction, the order and its records; an index its entries and then their records.
 
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::{from_ulid, ulid};
 use data::clock::SystemRandom;
@@ -130,14 +130,14 @@ impl Expert {
     }
 
     /// A page of one instant.
-    async fn newest(&self, author: u64, rows: usize) -> Vec<Note> {
-        let order = newest(format!("user:{author}:notes"), rows);
+    async fn newest(&self, author: u64, rows: usize) -> Page {
+        let order = newest(format!("user:{author}:notes"), rows + 1);
         let mut connection = self.connection.clone();
         let mut ids: Vec<String> = order.query_async(&mut connection).await.unwrap();
         loop {
             let mut pipeline = redis::Pipeline::with_capacity(ids.len() + 1);
             pipeline.atomic().add_command(order.clone());
-            for id in &ids {
+            for id in ids.iter().take(rows) {
                 pipeline.cmd("HGETALL").arg(format!("user:{author}:notes:{id}"));
             }
             let (again, found): (Vec<String>, Vec<Value>) = {
@@ -147,7 +147,8 @@ impl Expert {
             };
             if again == ids {
                 let notes = ids.iter().zip(found);
-                return notes.filter_map(|(id, fields)| note_of(author, id, fields)).collect();
+                let notes = notes.filter_map(|(id, fields)| note_of(author, id, fields));
+                return Page { notes: notes.collect(), more: ids.len() > rows };
             }
             ids = again;
         }
@@ -176,20 +177,20 @@ impl Contender for Expert {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(self.newest(author, rows))
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
-            let entries = newest(format!("tag:{tag}"), rows);
+            let entries = newest(format!("tag:{tag}"), rows + 1);
             let members: Vec<String> =
                 entries.query_async(&mut self.connection.clone()).await.unwrap();
-            let keys = members.iter().map(|member| {
+            let keys = members.iter().take(rows).map(|member| {
                 let (author, id) = from_member(member);
                 (author, id.to_string())
             });
-            self.many(keys.collect()).await
+            Page { notes: self.many(keys.collect()).await, more: members.len() > rows }
         })
     }
 }

@@ -2,7 +2,7 @@
 //! row. It checks no versions, remembers no call, and a crash leaves half of an insert behind.
 
 use super::expert::{connect, from_member, member, newest, note_of};
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::ulid::ulid;
 use data::geo;
@@ -67,24 +67,24 @@ impl Contender for Naive {
         Box::pin(async move { self.one(author, &ulid(note_id)).await })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             let mut notes = Vec::new();
             for id in self.members(format!("user:{author}:notes"), rows).await {
                 notes.extend(self.one(author, &id).await);
             }
-            notes
+            Page::guessed(notes, rows)
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
             let mut notes = Vec::new();
             for member in self.members(format!("tag:{tag}"), rows).await {
                 let (author, id) = from_member(&member);
                 notes.extend(self.one(author, id).await);
             }
-            notes
+            Page::guessed(notes, rows)
         })
     }
 }

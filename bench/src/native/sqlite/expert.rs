@@ -3,7 +3,7 @@
 //! the disk, otherwise a thread for all who wait at once. Readers have connections of their own.
 
 use crate::Sync;
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::tables::{self, digits, note};
 use crate::ulid::ulid;
@@ -184,22 +184,22 @@ impl Contender for Expert {
         })
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             self.read(|connection| {
                 let mut query = connection.prepare_cached(PAGE).unwrap();
-                let found = query.query_map(params![digits(author), rows as i64], note).unwrap();
-                found.map(Result::unwrap).collect()
+                let found = query.query_map(params![digits(author), rows as i64 + 1], note);
+                Page::cut(found.unwrap().map(Result::unwrap).collect(), rows)
             })
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
             self.read(|connection| {
                 let mut query = connection.prepare_cached(TAGGED).unwrap();
-                let found = query.query_map(params![tag, rows as i64], note).unwrap();
-                found.map(Result::unwrap).collect()
+                let found = query.query_map(params![tag, rows as i64 + 1], note).unwrap();
+                Page::cut(found.map(Result::unwrap).collect(), rows)
             })
         })
     }

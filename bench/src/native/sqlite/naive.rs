@@ -3,7 +3,7 @@
 //! anything, no remembered calls; a crash leaves half of an insert.
 
 use crate::Sync;
-use crate::notes::Note;
+use crate::notes::{Note, Page};
 use crate::race::{Contender, Work};
 use crate::tables::{self, COLUMNS, digits, note};
 use crate::ulid::ulid;
@@ -67,23 +67,23 @@ impl Contender for Naive {
         )
     }
 
-    fn page(&self, author: u64, rows: usize) -> Work<'_, Vec<Note>> {
+    fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
         Box::pin(async move {
             let ids = format!(
                 "SELECT author, note_id FROM notes WHERE author = ?1 \
                  ORDER BY note_id DESC LIMIT {rows}"
             );
-            self.many(&ids, &digits(author))
+            Page::guessed(self.many(&ids, &digits(author)), rows)
         })
     }
 
-    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Vec<Note>> {
+    fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
         Box::pin(async move {
             let ids = format!(
                 "SELECT author, note_id FROM notes_by_tag WHERE tag = ?1 \
                  ORDER BY note_id DESC, author LIMIT {rows}"
             );
-            self.many(&ids, &tag)
+            Page::guessed(self.many(&ids, &tag), rows)
         })
     }
 }

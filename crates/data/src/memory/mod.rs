@@ -27,8 +27,8 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row,
-    Scan, Store, door,
+    AtOnce, Batch, Changes, Description, Durability, Joined, Key, Outcome, Page, Position, Reach,
+    Row, Scan, Store, Through, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -76,8 +76,7 @@ impl Store for MemoryStore {
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        door::check_keys(keys)?;
-        Ok(self.rows.read()?.get(keys))
+        self.rows(keys)
     }
 
     fn at_once(&self) -> Option<&dyn AtOnce> {
@@ -85,8 +84,11 @@ impl Store for MemoryStore {
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        scan.check_limits()?;
-        Ok(self.rows.read()?.scan(scan))
+        AtOnce::scan(self, scan)
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        AtOnce::scan_through(self, through).map(Some)
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
@@ -109,6 +111,21 @@ impl AtOnce for MemoryStore {
         let key = std::slice::from_ref(key);
         door::check_keys(key)?;
         Ok(self.rows.read()?.get(key).pop().flatten())
+    }
+
+    fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        Ok(self.rows.read()?.get(keys))
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        Ok(self.rows.read()?.scan(scan))
+    }
+
+    fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
+        through.scan.check_limits()?;
+        self.rows.read()?.scan_through(through)
     }
 }
 

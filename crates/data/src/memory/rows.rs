@@ -12,8 +12,8 @@ use crate::schema::Schema;
 use crate::store::judge::Effect;
 use crate::store::limits::PAGE_BYTES_MAX;
 use crate::store::{
-    Batch, Changes, CommitId, End, Judgement, Key, Keyed, Outcome, Page, Position, Row, Scan,
-    Total, judge,
+    Batch, Changes, CommitId, End, Joined, Judgement, Key, Keyed, Outcome, Page, Position, Row,
+    Scan, Through, Total, judge,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -72,6 +72,10 @@ impl Rows {
             false => page(found, scan.rows),
             true => page(found.rev(), scan.rows),
         }
+    }
+
+    pub(super) fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
+        through.join(self.scan(through.scan), |key| Ok(self.rows.get(key).cloned()))
     }
 
     pub(super) fn commit(&mut self, batch: &Batch) -> Result<Outcome> {

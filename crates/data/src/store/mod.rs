@@ -52,6 +52,7 @@ mod feed;
 pub mod judge;
 mod key;
 mod row;
+mod through;
 
 pub use batch::{
     Batch, Check, CommitId, Conflict, Expect, Found, Outcome, Total, Version, Where, WindowRule,
@@ -62,6 +63,7 @@ pub use feed::{Change, Changes, Position};
 pub use judge::{Judgement, judge};
 pub use key::{Key, Range};
 pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
+pub use through::{Joined, Through};
 
 pub use keyspace::model::limits;
 
@@ -95,6 +97,14 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
+
+    /// A stretch of the entries of an index, and the rows that the first of them name, all as they
+    /// are at one instant. A stretch ends for its bytes as a scan does, its rows counted too.
+    /// Nothing from a store that does not read both at once: whoever asked then reads them apart.
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        let _ = through;
+        Ok(None)
+    }
 
     /// The same reads without waiting, if the store has its rows in this process.
     fn at_once(&self) -> Option<&dyn AtOnce> {
@@ -161,7 +171,16 @@ pub trait Store: fmt::Debug + Send + Sync {
 }
 
 /// Reads that never wait, so that nothing has to be kept for the time of waiting.
-pub trait AtOnce: Send + Sync {
+pub trait AtOnce: fmt::Debug + Send + Sync {
     /// The row under a key, as [`Store::get`] answers it.
     fn row(&self, key: &Key) -> Result<Option<Row>>;
+
+    /// The rows under these keys, as [`Store::get`] answers them.
+    fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>>;
+
+    /// What [`Store::scan`] answers.
+    fn scan(&self, scan: &Scan) -> Result<Page>;
+
+    /// What [`Store::scan_through`] answers.
+    fn scan_through(&self, through: &Through<'_>) -> Result<Joined>;
 }

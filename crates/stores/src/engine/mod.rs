@@ -34,8 +34,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, Key, Outcome, Page, Position, Reach, Row,
-    Scan, Store, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, Joined, Key, Outcome, Page, Position, Reach,
+    Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -154,9 +154,7 @@ impl Store for EngineStore {
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        door::check_keys(keys)?;
-        let inner = self.inner()?;
-        read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
+        self.rows(keys)
     }
 
     fn at_once(&self) -> Option<&dyn AtOnce> {
@@ -164,9 +162,11 @@ impl Store for EngineStore {
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        scan.check_limits()?;
-        let inner = self.inner()?;
-        read::scan(&inner.published.snapshot(), &inner.tables.rows, scan)
+        AtOnce::scan(self, scan)
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        AtOnce::scan_through(self, through).map(Some)
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
@@ -227,6 +227,26 @@ impl AtOnce for EngineStore {
         door::check_keys(std::slice::from_ref(key))?;
         let inner = self.inner()?;
         read::get_one(&inner.published.snapshot(), &inner.tables.rows, key)
+    }
+
+    fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        let inner = self.inner()?;
+        read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let inner = self.inner()?;
+        read::scan(&inner.published.snapshot(), &inner.tables.rows, scan)
+    }
+
+    fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
+        through.scan.check_limits()?;
+        let inner = self.inner()?;
+        let (snapshot, rows) = (inner.published.snapshot(), &inner.tables.rows);
+        let entries = read::scan(&snapshot, rows, through.scan)?;
+        through.join(entries, |key| read::get_one(&snapshot, rows, key))
     }
 }
 

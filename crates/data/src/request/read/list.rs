@@ -11,6 +11,7 @@
 
 use super::range::Reach;
 use super::rows::Finder;
+use super::through::{self, Question};
 use super::walk::{Budget, Next, Walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::cursor;
@@ -31,7 +32,7 @@ pub(super) async fn list(
 ) -> Result<Answer> {
     let prepared = call.pattern;
     let inputs = CallInputs::new(call, session.now);
-    let limit = limit_of(prepared, &inputs)?;
+    let limit = usize::try_from(limit_of(prepared, &inputs)?).unwrap_or(usize::MAX);
     let reverse = inputs.argument("reverse", Some(&Type::Bool))? == Some(Value::Bool(true));
     let shape = prepared.key()?;
     let bound = cursor::bound(call, reverse);
@@ -46,23 +47,31 @@ pub(super) async fn list(
     if shape.slices.is_some() {
         budget.scans += limits::PAGE_SLICES_MAX - 1;
     }
-    let walk = Walk::begin(session, shape, &reach, (reverse, mark), budget).await?;
-    let mut pager = Pager { walk, finder, limit, rows: Vec::new() };
-    let at_end = pager.fill(session, prepared.page_reads.refills).await?;
-    let next = match (at_end, pager.walk.mark()) {
-        (true, _) => None,
-        (false, Some(mark)) => Some(Cursor::new(Unsealed {
+    let question = Question { reach: &reach, reverse, mark: mark.as_ref(), limit, budget };
+    let (rows, mark) = match through::page(session, prepared, &finder, question).await? {
+        Some(page) => (page.rows, page.mark),
+        None => {
+            let walk = Walk::begin(session, shape, &reach, (reverse, mark), budget).await?;
+            let mut pager = Pager { walk, finder, limit: limit as u64, rows: Vec::new() };
+            let at_end = pager.fill(session, prepared.page_reads.refills).await?;
+            let mark = pager.walk.mark().filter(|_| !at_end).cloned();
+            if mark.is_none() && !at_end {
+                let message = "a page has neither an end nor a mark";
+                return Err(Error::new(ErrorKind::Internal, message));
+            }
+            (pager.rows, mark)
+        }
+    };
+    let next = mark.map(|mark| {
+        Cursor::new(Unsealed {
             key: options.cursor_key.clone(),
             random: options.random.clone(),
             bound,
-            mark: mark.clone(),
+            mark,
             now: session.now,
-        })),
-        (false, None) => {
-            return Err(Error::new(ErrorKind::Internal, "a page has neither an end nor a mark"));
-        }
-    };
-    Ok(Answer::Page { rows: pager.rows, next })
+        })
+    });
+    Ok(Answer::Page { rows, next })
 }
 
 /// Rows that a call asks for.

@@ -5,6 +5,7 @@
 //! list   range ─▶ walk ─▶ entries ─▶ rows ─▶ page    walk.rs    rows in order, within bounds
 //! near   circle ─▶ cells ─▶ entries ─▶ rows ─▶ sort  rows.rs    entries to records
 //!                                                    still.rs   whether an entry is still true
+//!                                                    through.rs entries and rows read together
 //! ```
 //!
 //! A read never answers what has ended, what is another's, or what an entry says of a row that has
@@ -16,6 +17,7 @@ mod near;
 mod range;
 mod rows;
 mod still;
+mod through;
 mod walk;
 
 pub(super) use super::cursor::Mark;

@@ -227,10 +227,7 @@ impl Walk {
                 let range = scan.range.after(&last.key, self.reverse);
                 self.current = Some(Stretch { range, slice });
             }
-            (_, None) => {
-                let message = "a store answered neither rows nor the end of a range";
-                return Err(Error::new(ErrorKind::Internal, message));
-            }
+            (_, None) => return Err(endless()),
         }
         match self.buffer.is_empty() {
             // Without moving a row.
@@ -254,6 +251,11 @@ impl Walk {
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
     }
+}
+
+#[cold]
+pub(super) fn endless() -> Error {
+    Error::new(ErrorKind::Internal, "a store answered neither rows nor the end of a range")
 }
 
 /// The group in the directory's space: the same segments behind another number.

@@ -13,6 +13,7 @@ mod order;
 mod places;
 mod random;
 mod scans;
+mod through;
 mod writes;
 
 use super::Case;
@@ -33,6 +34,7 @@ pub(super) fn all() -> Vec<Case> {
     all.extend(limits::cases());
     all.extend(once::cases());
     all.extend(scans::cases());
+    all.extend(through::cases());
     all.extend(order::cases());
     all.extend(bytes::cases());
     all.extend(atomic::cases());

@@ -14,7 +14,8 @@ use crate::clock::Milliseconds;
 use crate::error::Result;
 use crate::schema::Schema;
 use crate::store::{
-    Batch, Changes, CommitId, Description, Key, Outcome, Page, Position, Row, Scan, Store,
+    Batch, Changes, CommitId, Description, Joined, Key, Outcome, Page, Position, Row, Scan, Store,
+    Through,
 };
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
@@ -135,6 +136,12 @@ sabotages! {
     OneRowMore => "scan: one row at a time",
     /// Rows of a scan have no version.
     ScanWithoutVersions => "scan: whole rows: value, version, end",
+    /// Entries are read, and then the rows they name.
+    ThroughTorn => "at once: entries and rows are of one instant",
+    /// An entry that names no row is left out.
+    ThroughInner => "through: an entry without a row is answered",
+    /// Rows are answered in the order of their own keys.
+    ThroughSorted => "through: entries and rows as they are read apart",
     /// Sweeping takes rows a millisecond early.
     SweepEarly => "sweep: leaves a row that ends in a millisecond",
     /// Changes are cut in the middle of a commit.
@@ -209,6 +216,10 @@ impl Store for SabotagedStore {
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         self.broken_scan(scan).await
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        self.broken_through(through).await
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {

@@ -3,7 +3,7 @@
 use super::commit::counted;
 use super::{Sabotage, SabotagedStore};
 use crate::error::Result;
-use crate::store::{Changes, End, Key, Keyed, Page, Position, Row, Scan};
+use crate::store::{Changes, End, Joined, Key, Keyed, Page, Position, Row, Scan, Through};
 use bytes::Bytes;
 
 impl SabotagedStore {
@@ -55,6 +55,34 @@ impl SabotagedStore {
             }
             _ => {}
         }
+    }
+
+    pub(super) async fn broken_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        if self.sabotage == Sabotage::ThroughTorn {
+            let entries = self.store.scan(through.scan).await?;
+            std::thread::yield_now();
+            let first = entries.rows.iter().take(through.named);
+            let keys = first.map(|entry| through.owner(entry)).collect::<Result<Vec<_>>>()?;
+            let rows = self.store.get(&keys).await?;
+            let named = |(key, row): (Key, Option<Row>)| row.map(|row| Keyed { key, row });
+            let rows = keys.into_iter().zip(rows).map(named).collect();
+            return Ok(Some(Joined { entries, rows }));
+        }
+        let mut joined = self.store.scan_through(through).await?;
+        if let Some(Joined { entries, rows }) = &mut joined {
+            match self.sabotage {
+                Sabotage::ThroughInner => {
+                    let mut named = rows.iter();
+                    entries.rows.retain(|_| named.next().is_none_or(Option::is_some));
+                    rows.retain(Option::is_some);
+                }
+                Sabotage::ThroughSorted => {
+                    rows.sort_by_key(|row| row.as_ref().map(|row| row.key.clone()));
+                }
+                _ => {}
+            }
+        }
+        Ok(joined)
     }
 
     pub(super) async fn broken_scan(&self, scan: &Scan) -> Result<Page> {

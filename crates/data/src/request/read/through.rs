@@ -1,0 +1,141 @@
+//! A page of an index whose entries and rows a store reads together.
+//!
+//! ```text
+//! entries with their rows ─▶ live? still true? the caller's? ─▶ records ─┬─ full, or the end
+//!  ▲                                                                     │
+//!  └──────────────────── some fell out, and reads are left ──────────────┘
+//! ```
+//!
+//! The same page as entries and rows read apart give, from half as many questions.
+
+use super::range::{Reach, intersection};
+use super::rows::Finder;
+use super::still::Still;
+use super::walk::{Budget, endless};
+use crate::error::Result;
+use crate::request::Record;
+use crate::request::cursor::Mark;
+use crate::request::prepare::Prepared;
+use crate::session::Session;
+use crate::store::{End, Joined, Scan, Through};
+
+/// A page, and where the next one begins; nothing of it at the end.
+pub(super) struct ThroughPage {
+    /// The rows.
+    pub rows: Vec<Record>,
+    /// The last entry that was read, where there may be more behind it.
+    pub mark: Option<Mark>,
+}
+
+/// What is read: where, in which direction, from where on, and how much at most.
+pub(super) struct Question<'q> {
+    /// What the call may read.
+    pub reach: &'q Reach,
+    /// From the last entry to the first.
+    pub reverse: bool,
+    /// Where an earlier page ended.
+    pub mark: Option<&'q Mark>,
+    /// Rows of the page.
+    pub limit: usize,
+    /// What may be read for it.
+    pub budget: Budget,
+}
+
+/// A page of the pattern's index; nothing if the pattern has none that leads to rows, or the store
+/// reads them apart.
+pub(super) async fn page(
+    session: &mut Session<'_>,
+    prepared: &Prepared,
+    finder: &Finder<'_>,
+    question: Question<'_>,
+) -> Result<Option<ThroughPage>> {
+    let Some(index) = prepared.index().filter(|_| finder.reads_rows()) else { return Ok(None) };
+    let Question { reach, reverse, mark, limit, mut budget } = question;
+    let range = match mark {
+        Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
+        _ => reach.range.clone(),
+    };
+    let collection = prepared.collection()?;
+    let still = Still::new(collection, index);
+    let mut filling = Filling { rows: Vec::new(), limit, last: None };
+    let mut scan = Scan { range, reverse, rows: 0 };
+    while !scan.range.is_empty() {
+        // Where many fall out, a page of them is read at a time; one more says whether there is
+        // more.
+        let named = match &filling.last {
+            Some(_) if filling.lacks() > 0 => limit,
+            _ => filling.lacks(),
+        };
+        scan.rows = usize::try_from(budget.rows).unwrap_or(usize::MAX).min(named + 1);
+        if budget.scans == 0 || scan.rows == 0 {
+            return Ok(Some(filling.with_more()));
+        }
+        let through = Through { scan: &scan, named, collection, index };
+        let Some(joined) = session.scan_through(&through).await? else { return Ok(None) };
+        budget.scans -= 1;
+        budget.rows = budget.rows.saturating_sub(joined.entries.rows.len() as u64);
+        let end = joined.entries.end;
+        let is_more = filling.take(session, finder, &still, joined)?;
+        if is_more && filling.lacks() == 0 {
+            return Ok(Some(filling.with_more()));
+        }
+        match &filling.last {
+            _ if end == End::Range && !is_more => break,
+            Some(Mark::Key(last)) => scan.range = scan.range.after(last, reverse),
+            _ => return Err(endless()),
+        }
+    }
+    Ok(Some(ThroughPage { rows: filling.rows, mark: None }))
+}
+
+/// A page that is being filled.
+struct Filling {
+    rows: Vec<Record>,
+    limit: usize,
+    /// The last entry that counts as read.
+    last: Option<Mark>,
+}
+
+impl Filling {
+    fn lacks(&self) -> usize {
+        self.limit.saturating_sub(self.rows.len())
+    }
+
+    /// Takes the rows that are wanted; says whether a live entry follows whose row was not read.
+    fn take(
+        &mut self,
+        session: &Session<'_>,
+        finder: &Finder<'_>,
+        still: &Still<'_>,
+        joined: Joined,
+    ) -> Result<bool> {
+        let Joined { entries, rows } = joined;
+        self.rows.reserve(rows.len().min(self.lacks()));
+        let mut rows = rows.into_iter();
+        let mut last = None;
+        let mut is_more = false;
+        for entry in entries.rows {
+            let live = entry.row.is_live(session.now);
+            match rows.next() {
+                None if live => is_more = true,
+                Some(Some(row)) if live && row.row.is_live(session.now) => {
+                    is_more = self.lacks() == 0;
+                    if !is_more && still.has(&row, &entry)? {
+                        self.rows.extend(finder.of_row(row)?);
+                    }
+                }
+                _ => {}
+            }
+            if is_more {
+                break;
+            }
+            last = Some(entry.key);
+        }
+        self.last = last.map(Mark::Key).or(self.last.take());
+        Ok(is_more)
+    }
+
+    fn with_more(self) -> ThroughPage {
+        ThroughPage { rows: self.rows, mark: self.last }
+    }
+}
