@@ -88,18 +88,18 @@ async fn one(ready: &Ready, key: &Key) -> Result<Option<Row>> {
 }
 
 /// How often a read may lose its connection.
-struct Tries {
+pub(super) struct Tries {
     left: usize,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Tries {
-    fn new() -> Tries {
+    pub(super) fn new() -> Tries {
         Tries { left: TRIES, until: Instant::now() + READ_WITHIN }
     }
 
     /// Goes on if the read may be done again.
-    fn failed(&mut self, fault: Fault) -> Result<()> {
+    pub(super) fn failed(&mut self, fault: Fault) -> Result<()> {
         self.left = self.left.saturating_sub(1);
         match fault {
             Fault::Lost(_) | Fault::Again(_) if self.left > 0 => Ok(()),
@@ -303,6 +303,45 @@ pub(super) async fn walk(ready: &Ready, asked: &Scan) -> Result<Page> {
     Ok(Page { rows, end })
 }
 
+/// A scan of one table, taken apart: the forms of its stretches, and the values of its statement.
+pub(super) struct Question<'q> {
+    /// One for each stretch.
+    pub(super) forms: Vec<ScanForm>,
+    /// The values of all stretches.
+    pub(super) values: Vec<Native<'q>>,
+    /// What all keys begin with, which is not read from each of them.
+    pub(super) front: Vec<u8>,
+    /// The segments that are in front.
+    pub(super) known: usize,
+}
+
+impl<'q> Question<'q> {
+    /// The question for so many rows of a range; nothing where none can be.
+    pub(super) fn new(
+        table: &'q Table,
+        range: &'q Range,
+        reverse: bool,
+        rows: usize,
+    ) -> Result<Option<Self>> {
+        let shape = table.shape.shape();
+        let Some(bounds) = bounds(shape, range) else { return Ok(None) };
+        let known = bounds.equal.len();
+        let front = key::encode_front(shape.space, &shape.segments, &bounds.equal)?;
+        let mut stretches = bounds.stretches(shape);
+        if reverse {
+            stretches.reverse();
+        }
+        let forms: Vec<ScanForm> = stretches.iter().map(|s| ScanForm::of(s, reverse)).collect();
+        let mut values = Vec::new();
+        for stretch in stretches {
+            values.extend(table.literal());
+            values.extend(scan_segments(stretch).map(|(_, value)| Native::of_segment(value)));
+            values.push(Native::I64(i64::try_from(rows).unwrap_or(i64::MAX)));
+        }
+        Ok(Some(Question { forms, values, front, known }))
+    }
+}
+
 async fn stretch(
     ready: &Ready,
     table: &Table,
@@ -310,22 +349,10 @@ async fn stretch(
     reverse: bool,
     rows: usize,
 ) -> Result<Vec<Keyed>> {
-    let shape = table.shape.shape();
-    let Some(bounds) = bounds(shape, range) else { return Ok(Vec::new()) };
-    // What all keys begin with is not read from each of them.
-    let known = bounds.equal.len();
-    let front = key::encode_front(shape.space, &shape.segments, &bounds.equal)?;
-    let mut stretches = bounds.stretches(shape);
-    if reverse {
-        stretches.reverse();
-    }
-    let forms: Vec<ScanForm> = stretches.iter().map(|s| ScanForm::of(s, reverse)).collect();
-    let mut values = Vec::new();
-    for stretch in stretches {
-        values.extend(table.literal());
-        values.extend(scan_segments(stretch).map(|(_, value)| Native::of_segment(value)));
-        values.push(Native::I64(i64::try_from(rows).unwrap_or(i64::MAX)));
-    }
+    let Some(question) = Question::new(table, range, reverse, rows)? else {
+        return Ok(Vec::new());
+    };
+    let Question { forms, values, front, known } = question;
     let text = table.scan(forms, known);
     tried(ready, (table, range), (&text, &values), (&front, known)).await
 }

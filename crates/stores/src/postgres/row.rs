@@ -18,7 +18,7 @@ use tokio_postgres::Row as Found;
 
 impl Table {
     /// Adds a scanned row that has its segments first, but for those in `front`, where `known` are.
-    /// Whatever lies outside of the range is left out.
+    /// Whatever lies outside of the range is left out; says whether it was added.
     #[inline]
     pub(super) fn pack(
         &self,
@@ -26,22 +26,35 @@ impl Table {
         (front, known): (&[u8], usize),
         range: &Range,
         pack: &mut Pack,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let from = self.shape.segments.len() - known;
         let key = |bytes: &mut Vec<u8>| {
             let start = bytes.len();
             self.write_key(found, (front, known), bytes)?;
             Ok(bytes.get(start..).is_some_and(|key| range.contains(key)))
         };
-        pack.add(key, |bytes, key| match &self.direct {
-            Some(direct) => self.write_content(found, (direct, from), bytes),
-            None => {
-                let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
-                let row = self.row_of_values(&key, found, from)?;
-                bytes.extend_from_slice(&row.value);
-                Ok(State { version: row.version, expires: row.expires })
-            }
-        })
+        pack.add(key, |bytes, key| self.write_whole(found, from, bytes, key))
+    }
+
+    /// Adds the content of a row, which begins at the column `from`; its key begins at `key`.
+    #[inline]
+    pub(super) fn write_whole(
+        &self,
+        found: &Found,
+        from: usize,
+        bytes: &mut Vec<u8>,
+        key: usize,
+    ) -> Result<State> {
+        if let Some(direct) = &self.direct {
+            return self.write_content(found, (direct, from), bytes);
+        }
+        if self.shape.is_bare() {
+            return Ok(State::default());
+        }
+        let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
+        let row = self.row_of_values(&key, found, from)?;
+        bytes.extend_from_slice(&row.value);
+        Ok(State { version: row.version, expires: row.expires })
     }
 
     /// The parts of a row with all of its segments: its key, and what it is.
@@ -147,7 +160,7 @@ impl Table {
 }
 
 #[inline]
-fn raw(found: &Found, place: usize) -> Result<Option<&[u8]>> {
+pub(super) fn raw(found: &Found, place: usize) -> Result<Option<&[u8]>> {
     let Raw(raw) = found.try_get(place).map_err(|error| {
         Error::new(ErrorKind::Internal, "an answer has too few columns").caused_by(error)
     })?;

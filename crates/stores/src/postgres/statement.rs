@@ -220,13 +220,13 @@ pub(super) fn whole_key(shape: &TableShape<PostgresType>) -> String {
 pub(super) fn stretches(
     shape: &TableShape<PostgresType>,
     forms: &[ScanForm],
-    known: usize,
+    write: impl Fn(ScanForm) -> String,
 ) -> String {
     let mut parts = Vec::new();
     let mut values = 0;
     for form in forms {
         // Every stretch counts its values anew; the last of each is its limit.
-        let text = WRITER.scan(shape, *form, known);
+        let text = write(*form);
         let edge = |edge: Option<(usize, bool)>| edge.map_or(0, |(values, _)| values);
         let literals = shape.key.len() - shape.segments.len();
         let count = literals + form.equal + edge(form.lower) + edge(form.upper) + 1;

@@ -7,9 +7,10 @@
 //! Statements are written once and prepared once a connection. Tables are named without their
 //! schema: a session looks into one schema only.
 
-use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
 use super::binary::escaped;
+use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
 use super::value::{NEVER, Native};
+use crate::sql::join::Join;
 use crate::sql::statement::ScanForm;
 use crate::sql::table::{ColumnShape, Part, Parts, TableShape};
 use data::schema::{CollectionSchema, ContentShape, Schema, Slot, Space};
@@ -22,7 +23,7 @@ use keyspace::model::Type;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio_postgres::types::Type as NativeType;
 
 /// Everything there is for a keyspace.
@@ -57,14 +58,21 @@ pub(super) struct Table {
     pub(super) sweep: Option<Sweep>,
     /// Rows that are likely to fit into a page.
     pub(super) page_rows: AtomicUsize,
+    /// The same of entries with the rows they name.
+    pub(super) joined_rows: AtomicUsize,
     /// The collection whose rows are read without their values; not where a field is a list.
     pub(super) direct: Option<Arc<CollectionSchema>>,
     /// Where the version and the end stand in the content.
     pub(super) version: Option<usize>,
     pub(super) expires: Option<usize>,
-    /// The statement of each scan so far. They are few, and looked through faster than found.
-    scans: RwLock<Vec<(Vec<ScanForm>, Arc<str>)>>,
+    scans: Scans,
+    /// The same with the rows that entries name.
+    throughs: Scans,
+    join: OnceLock<Option<Join>>,
 }
+
+/// The statement of each scan so far. They are few, and looked through faster than found.
+type Scans = RwLock<Vec<(Vec<ScanForm>, Arc<str>)>>;
 
 impl Tables {
     pub(super) fn new(layout: &PostgresLayout, schema: Arc<Schema>) -> Result<Tables> {
@@ -128,10 +136,13 @@ impl Table {
             walk: walk(&shape),
             sweep: Sweep::new(&shape),
             page_rows: AtomicUsize::new(usize::MAX),
+            joined_rows: AtomicUsize::new(usize::MAX),
             direct: shape.collection().filter(|of| is_direct(of)).cloned(),
             version: shape.content.iter().position(|place| is_version(&shape, *place)),
             expires: shape.content.iter().position(|place| Some(*place) == shape.expires),
             scans: RwLock::default(),
+            throughs: RwLock::default(),
+            join: OnceLock::new(),
             shape,
         }
     }
@@ -139,23 +150,24 @@ impl Table {
     /// The statement of a scan over these stretches, one behind the other; it leaves out the first
     /// `known` segments, which are the same in all of them.
     pub(super) fn scan(&self, forms: Vec<ScanForm>, known: usize) -> Arc<str> {
-        let find = |scans: &[(Vec<ScanForm>, Arc<str>)]| {
-            scans.iter().find(|(of, _)| *of == forms).map(|(_, text)| text.clone())
-        };
-        if let Some(text) = find(&self.scans.read().unwrap_or_else(PoisonError::into_inner)) {
-            return text;
-        }
-        let mut scans = self.scans.write().unwrap_or_else(PoisonError::into_inner);
-        // A statement is known by where its text is, so that there is one text.
-        if let Some(text) = find(&scans) {
-            return text;
-        }
-        let text: Arc<str> = match forms.as_slice() {
-            [one] => WRITER.scan(&self.shape, *one, known).into(),
-            several => stretches(&self.shape, several, known).into(),
-        };
-        scans.push((forms, text.clone()));
-        text
+        text(&self.scans, forms, |form| WRITER.scan(&self.shape, form, known), &self.shape)
+    }
+
+    /// The same with the rows that its entries name.
+    pub(super) fn scan_through(
+        &self,
+        (rows, join): (&Table, &Join),
+        forms: Vec<ScanForm>,
+        known: usize,
+    ) -> Arc<str> {
+        let both = (&self.shape, &rows.shape);
+        let write = |form| WRITER.scan_through(both, join, form, known);
+        text(&self.throughs, forms, write, &self.shape)
+    }
+
+    /// How its entries lead to rows of this table inside one statement, if they do.
+    pub(super) fn join(&self, rows: &Table) -> Option<&Join> {
+        self.join.get_or_init(|| Join::new(&self.shape, &rows.shape)).as_ref()
     }
 
     /// The values of a primary key's columns, of an encoded key.
@@ -200,8 +212,10 @@ impl Table {
         let mut all = vec![self.get.clone(), self.delete.clone(), self.peek.clone()];
         all.extend(self.many.iter().flat_map(|many| [many.get.clone(), many.peek.clone()]));
         all.extend(self.walk.iter().flat_map(|(first, next)| [first.clone(), next.clone()]));
-        let scans = self.scans.read().unwrap_or_else(PoisonError::into_inner);
-        all.extend(scans.iter().map(|(_, text)| text.clone()));
+        for scans in [&self.scans, &self.throughs] {
+            let scans = scans.read().unwrap_or_else(PoisonError::into_inner);
+            all.extend(scans.iter().map(|(_, text)| text.clone()));
+        }
         all
     }
 
@@ -209,6 +223,33 @@ impl Table {
     pub(super) fn likely_rows(&self, asked: usize) -> usize {
         self.page_rows.load(Ordering::Relaxed).clamp(1, asked)
     }
+}
+
+/// The statement over stretches of these forms, one behind the other: each is written by `write`,
+/// all of them once.
+fn text(
+    scans: &Scans,
+    forms: Vec<ScanForm>,
+    write: impl Fn(ScanForm) -> String,
+    shape: &TableShape<PostgresType>,
+) -> Arc<str> {
+    let find = |scans: &[(Vec<ScanForm>, Arc<str>)]| {
+        scans.iter().find(|(of, _)| *of == forms).map(|(_, text)| text.clone())
+    };
+    if let Some(text) = find(&scans.read().unwrap_or_else(PoisonError::into_inner)) {
+        return text;
+    }
+    let mut scans = scans.write().unwrap_or_else(PoisonError::into_inner);
+    // A statement is known by where its text is, so that there is one text.
+    if let Some(text) = find(&scans) {
+        return text;
+    }
+    let text: Arc<str> = match forms.as_slice() {
+        [one] => write(*one).into(),
+        several => stretches(shape, several, write).into(),
+    };
+    scans.push((forms, text.clone()));
+    text
 }
 
 /// Whether every field is written in a record as its column has it, or nearly so.

@@ -18,8 +18,7 @@
 
 use super::binary::{
     DAYS, EPOCH_DAYS, EPOCH_MILLISECONDS, INSTANTS, array, boolean, days, escaped, from_version_6,
-    items, json, milliseconds, numeric, text, to_version_6, unreadable, write_array,
-    write_numeric,
+    items, json, milliseconds, numeric, text, to_version_6, unreadable, write_array, write_numeric,
 };
 use crate::native::ulid;
 use bytes::{BufMut, Bytes, BytesMut};

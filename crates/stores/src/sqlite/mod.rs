@@ -19,6 +19,7 @@ mod outcome;
 mod read;
 mod readers;
 mod rebuild;
+mod scan;
 mod short;
 mod steps;
 mod sweep;
@@ -32,8 +33,8 @@ use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, Write,
-    door,
+    AtOnce, Batch, Description, Durability, Joined, Key, Outcome, Page, Reach, Row, Scan, Store,
+    Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
@@ -147,8 +148,7 @@ impl Store for SqliteStore {
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        door::check_keys(keys)?;
-        self.readers.read(|connection, tables| read::get(connection, tables, keys))
+        self.rows(keys)
     }
 
     // What is in memory takes microseconds, and what is not is waited for where it is asked for.
@@ -157,8 +157,11 @@ impl Store for SqliteStore {
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        scan.check_limits()?;
-        self.readers.read(|connection, tables| read::scan(connection, tables, scan))
+        AtOnce::scan(self, scan)
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        AtOnce::scan_through(self, through).map(Some)
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
@@ -204,6 +207,21 @@ impl AtOnce for SqliteStore {
     fn row(&self, key: &Key) -> Result<Option<Row>> {
         door::check_key(key)?;
         self.readers.read(|connection, tables| tables.table(key.space())?.get(connection, key))
+    }
+
+    fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        self.readers.read(|connection, tables| read::get(connection, tables, keys))
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        self.readers.read(|connection, tables| read::scan(connection, tables, scan))
+    }
+
+    fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
+        through.scan.check_limits()?;
+        self.readers.read(|connection, tables| read::scan_through(connection, tables, through))
     }
 }
 

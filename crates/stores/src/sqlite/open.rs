@@ -132,7 +132,11 @@ fn busy_time() -> Duration {
 }
 
 /// A connection, set as every connection of the store must be.
-pub(super) fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Connection> {
+pub(super) fn connect(
+    path: &Path,
+    durability: Durability,
+    create: OpenFlags,
+) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;

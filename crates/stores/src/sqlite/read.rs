@@ -7,10 +7,9 @@ use super::error::failed;
 use super::steps::{Step, between, takes};
 use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
-use crate::sql::pack::Pack;
+use crate::sql::pack::{JoinedPack, Pack, end};
 use data::Result;
-use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Page, Row, Scan};
+use data::store::{End, Joined, Key, Page, Row, Scan, Through};
 use rusqlite::Connection;
 
 /// The rows under these keys, in their order.
@@ -61,6 +60,44 @@ pub(super) fn execute(connection: &Connection, text: &str) -> Result<()> {
 
 /// A stretch of one range.
 pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Result<Page> {
+    let stretches = stretches(tables, scan);
+    together(connection, stretches.len(), || page(connection, stretches, scan))
+}
+
+/// A stretch of an index with the rows that its entries name.
+pub(super) fn scan_through(
+    connection: &Connection,
+    tables: &Tables,
+    through: &Through<'_>,
+) -> Result<Joined> {
+    let Through { scan, named, collection, index } = *through;
+    let entries = tables.table(index.key.space)?;
+    let rows = tables.table(collection.key.space)?;
+    let stretches = stretches(tables, scan);
+    let join = entries.join(rows).filter(|_| named > 0);
+    let Some(join) = join.filter(|_| stretches.iter().all(|(of, _)| std::ptr::eq(*of, entries)))
+    else {
+        return at_once(connection, || {
+            let page = page(connection, stretches, scan)?;
+            between();
+            through.join(page, |key| rows.get(connection, key))
+        });
+    };
+    together(connection, stretches.len(), || {
+        let mut pack = JoinedPack::new(through);
+        for (table, stretch) in stretches {
+            table.scan_through(connection, (rows, join), (stretch, scan), &mut pack)?;
+            if pack.end().is_some() {
+                break;
+            }
+        }
+        let end = pack.end().unwrap_or(End::Range);
+        Ok(pack.finish(end))
+    })
+}
+
+/// The stretches of a scan, in its order, with their tables.
+fn stretches<'s>(tables: &'s Tables, scan: &'s Scan) -> Vec<(&'s Table, Bounds<'s>)> {
     let mut stretches: Vec<(&Table, Bounds<'_>)> = Vec::new();
     if let Some(spaces) = spaces(&scan.range) {
         for table in tables.among(spaces) {
@@ -72,9 +109,18 @@ pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Res
     if scan.reverse {
         stretches.reverse();
     }
-    match stretches.len() {
-        0 | 1 => page(connection, stretches, scan),
-        _ => at_once(connection, || page(connection, stretches, scan)),
+    stretches
+}
+
+/// Runs so many statements on what one COMMIT left; one does so by itself.
+fn together<T>(
+    connection: &Connection,
+    statements: usize,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    match statements {
+        0 | 1 => work(),
+        _ => at_once(connection, work),
     }
 }
 
@@ -84,16 +130,13 @@ fn page(
     scan: &Scan,
 ) -> Result<Page> {
     let mut pack = Pack::new(scan.rows);
-    let mut end = End::Range;
+    let mut why = None;
     for (table, stretch) in stretches {
-        let left = scan.rows - pack.len();
-        table.scan(connection, (stretch, scan.reverse), left, &mut pack)?;
-        end = match pack.bytes() >= PAGE_BYTES_MAX {
-            _ if pack.len() >= scan.rows => End::Rows,
-            true => End::Bytes,
-            false => continue,
-        };
-        break;
+        table.scan(connection, stretch, scan, &mut pack)?;
+        why = end(pack.len(), scan, pack.bytes());
+        if why.is_some() {
+            break;
+        }
     }
-    Ok(Page { rows: pack.finish(), end })
+    Ok(Page { rows: pack.finish(), end: why.unwrap_or(End::Range) })
 }

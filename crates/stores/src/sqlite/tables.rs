@@ -1,25 +1,23 @@
 //! The tables of a keyspace and their statements, made once for a schema.
 
 use super::error::failed;
+use super::scan::Scans;
 use super::steps::{Step, takes};
 use super::value::{self, Column};
-use crate::native::range::Bounds;
-use crate::sql::statement::{ScanForm, Writer, scan_segments};
-use crate::sql::pack::{Pack, ROW_BYTES_USUAL, State};
+use crate::sql::pack::ROW_BYTES_USUAL;
+use crate::sql::statement::Writer;
 use crate::sql::table::{Parts, TableShape};
 use bytes::Bytes;
 use data::schema::Schema;
-use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result, Value};
-use keyspace::key;
 use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
 use keyspace::layout::words::Dialect;
 use rusqlite::{CachedStatement, Connection, Statement};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// How this store writes statements.
 pub(super) const WRITER: Writer = Writer { dialect: Dialect::Sqlite };
@@ -46,7 +44,8 @@ pub(super) struct Table {
     delete: String,
     /// How rows that have ended go.
     pub(super) sweep: Option<Sweep>,
-    scans: RwLock<HashMap<ScanForm, Arc<str>>>,
+    /// See `scan`.
+    pub(super) scans: Scans,
 }
 
 /// How rows that have ended go. Its values are the instant, and the most rows.
@@ -113,7 +112,7 @@ impl Table {
             put: WRITER.put(&shape),
             delete: WRITER.delete(&shape),
             sweep,
-            scans: RwLock::new(HashMap::new()),
+            scans: Scans::default(),
             shape,
         }))
     }
@@ -188,58 +187,6 @@ impl Table {
         Ok(())
     }
 
-    /// Reads a stretch into a pack: so many rows, or until it has the bytes of a page.
-    pub(super) fn scan(
-        &self,
-        connection: &Connection,
-        (stretch, reverse): (Bounds<'_>, bool),
-        rows_max: usize,
-        pack: &mut Pack,
-    ) -> Result<()> {
-        let shape = self.shape.shape();
-        let known = stretch.equal.len();
-        let front = key::encode_front(shape.space, &shape.segments, &stretch.equal)?;
-        let text = self.scan_text(ScanForm::of(&stretch, reverse));
-        let mut statement = prepared(connection, &text)?;
-        let mut number = self.bind_literal(&mut statement)?;
-        for (segment, value) in scan_segments(stretch) {
-            number += 1;
-            self.bind_key_value(&mut statement, number, segment, value)?;
-        }
-        let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
-        statement.raw_bind_parameter(number + 1, limit).map_err(failed)?;
-        let mut rows = statement.raw_query();
-        let first = shape.segments.len() - known;
-        while let Some(row) = rows.next().map_err(failed)? {
-            pack.add(
-                |bytes| self.write_key(row, (&front, known), bytes).map(|()| true),
-                |bytes, key| match self.write_content(row, first, bytes)? {
-                    Some(state) => Ok(state),
-                    None => self.write_values(row, first, bytes, key),
-                },
-            )?;
-            if pack.bytes() >= PAGE_BYTES_MAX {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the content of a row whose values must be known; its key begins at `key`.
-    fn write_values(
-        &self,
-        row: &rusqlite::Row<'_>,
-        first: usize,
-        bytes: &mut Vec<u8>,
-        key: usize,
-    ) -> Result<State> {
-        let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
-        let content = self.values(row, &self.shape.content, first)?;
-        let row = self.shape.row_of(&self.shape.shape().decode(&key)?, content)?;
-        bytes.extend_from_slice(&row.value);
-        Ok(State { version: row.version, expires: row.expires })
-    }
-
     /// The segments and the row of what a statement answers: segments first, then content.
     fn whole(&self, row: &rusqlite::Row<'_>) -> Result<(Vec<Value>, Row)> {
         let segments = self.values(row, &self.shape.segments, 0)?;
@@ -270,19 +217,8 @@ impl Table {
         Ok(ended)
     }
 
-    fn scan_text(&self, form: ScanForm) -> Arc<str> {
-        let known = self.scans.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = known.get(&form) {
-            return text.clone();
-        }
-        drop(known);
-        let text: Arc<str> = WRITER.scan(&self.shape, form, form.equal).into();
-        let mut known = self.scans.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(form).or_insert(text).clone()
-    }
-
     /// The values of some columns, which a row has from `first` on.
-    fn values(
+    pub(super) fn values(
         &self,
         row: &rusqlite::Row<'_>,
         places: &[usize],
@@ -303,7 +239,7 @@ impl Table {
     }
 
     /// The literal of a key that has nothing else; answers how many values were bound.
-    fn bind_literal(&self, statement: &mut Statement<'_>) -> Result<usize> {
+    pub(super) fn bind_literal(&self, statement: &mut Statement<'_>) -> Result<usize> {
         match self.shape.literal() {
             Some(text) => {
                 statement.raw_bind_parameter(1, text).map_err(failed)?;

@@ -429,6 +429,6 @@ fn a_time_that_does_not_sort_is_refused() {
     totals(wait(bench.store.commit(&batch(2, NOW, vec![put(day(NOW), "v", None)]))));
     let range =
         data::store::Range { start: day(i64::MIN).bytes().clone(), end: far.bytes().clone() };
-    let page = wait(bench.store.scan(&Scan { range, reverse: true, rows: 10 })).unwrap();
+    let page = wait(Store::scan(&bench.store, &Scan { range, reverse: true, rows: 10 })).unwrap();
     assert_eq!(page.rows.len(), 1);
 }
