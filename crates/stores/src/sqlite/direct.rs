@@ -257,38 +257,44 @@ impl Table {
         stored: ValueRef<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<bool> {
-        let mut put = |payload: &[u8]| bytes.extend_from_slice(payload);
+        let mut put = |payload: &[u8]| {
+            bytes.extend_from_slice(payload);
+            true
+        };
         let is_put = match (&column.native, stored) {
             (_, ValueRef::Null) if column.optional => return Ok(false),
             (SqliteType::Text, ValueRef::Text(text)) => {
-                std::str::from_utf8(text).ok().map(|_| put(text))
+                std::str::from_utf8(text).is_ok() && put(text)
             }
             (SqliteType::Word(words), ValueRef::Text(text)) => {
-                let is_known = words.iter().any(|word| word.as_bytes() == text);
-                is_known.then(|| put(text))
+                words.iter().any(|word| word.as_bytes() == text) && put(text)
             }
-            (SqliteType::Blob, ValueRef::Blob(blob)) => Some(put(blob)),
-            (SqliteType::Integer, ValueRef::Integer(number)) => Some(put(&number.to_be_bytes())),
+            (SqliteType::Blob, ValueRef::Blob(blob)) => put(blob),
+            (SqliteType::Integer, ValueRef::Integer(number)) => put(&number.to_be_bytes()),
             // Zero has one form.
             (SqliteType::Real, ValueRef::Real(number)) if number.is_finite() => {
-                Some(put(&(number + 0.0).to_be_bytes()))
+                put(&(number + 0.0).to_be_bytes())
             }
             (SqliteType::Digits, ValueRef::Text(text)) => {
-                short::digits_of(text).map(|number| put(&number.to_be_bytes()))
+                short::digits_of(text).is_some_and(|number| put(&number.to_be_bytes()))
             }
-            (SqliteType::Uuid, ValueRef::Text(text)) => short::uuid_of(text).map(|id| put(&id)),
-            (SqliteType::Ulid, ValueRef::Text(text)) => short::ulid_of(text).map(|id| put(&id)),
+            (SqliteType::Uuid, ValueRef::Text(text)) => {
+                short::uuid_of(text).is_some_and(|id| put(&id))
+            }
+            (SqliteType::Ulid, ValueRef::Text(text)) => {
+                short::ulid_of(text).is_some_and(|id| put(&id))
+            }
             (SqliteType::Timestamp, ValueRef::Text(text)) => {
-                short::timestamp_of(text).map(|at| put(&at.to_be_bytes()))
+                short::timestamp_of(text).is_some_and(|at| put(&at.to_be_bytes()))
             }
             _ => {
                 let value = value::read(&self.shape.name, column, stored)?;
-                Some(put(Payload::of(&value, of)?.as_ref()))
+                put(Payload::of(&value, of)?.as_ref())
             }
         };
         match is_put {
-            Some(()) => Ok(true),
-            None => Err(foreign(&self.shape.name, &column.name)),
+            true => Ok(true),
+            false => Err(foreign(&self.shape.name, &column.name)),
         }
     }
 }
