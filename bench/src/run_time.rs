@@ -50,18 +50,28 @@ mod toasty_on_sqlite;
 #[path = "run_time/typed.rs"]
 mod typed;
 
-use contender::Entrant;
+use contender::{Contender, Entrant, Sync};
 use settings::Settings;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Us first, then the same engine by hand, then the peers.
 const ENTRANTS: [Entrant; 6] = [
-    Entrant { name: "Keyway", open: typed::open, is_peer: false },
-    Entrant { name: "engine by hand", open: hand_written::open, is_peer: false },
-    Entrant { name: "bare engine", open: hand_written::open_bare, is_peer: false },
-    Entrant { name: "SQLite", open: sqlite::open, is_peer: true },
-    Entrant { name: "native_db", open: native::open, is_peer: true },
-    Entrant { name: "Toasty on SQLite", open: toasty_on_sqlite::open, is_peer: true },
+    entrant("Keyway", typed::open, Some("fjall")),
+    entrant("engine by hand", hand_written::open, Some("")),
+    entrant("bare engine", hand_written::open_bare, Some("")),
+    entrant("SQLite", sqlite::open, None),
+    entrant("native_db", native::open, None),
+    entrant("Toasty on SQLite", toasty_on_sqlite::open, None),
 ];
+
+const fn entrant(
+    name: &'static str,
+    open: fn(&Path, Sync) -> Arc<dyn Contender>,
+    engine: Option<&'static str>,
+) -> Entrant {
+    Entrant { name, open, engine }
+}
 
 fn main() {
     let settings = Settings::from_arguments(std::env::args().skip(1));

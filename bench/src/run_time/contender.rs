@@ -37,6 +37,14 @@ pub struct Entrant {
     pub name: &'static str,
     /// Opens it.
     pub open: fn(&Path, Sync) -> Arc<dyn Contender>,
+    /// Where in its directory the engine lies, if it uses it: another library that does the same
+    /// job does not.
+    pub engine: Option<&'static str>,
+}
+
+impl Entrant {
     /// Whether it is another library that does the same job.
-    pub is_peer: bool,
+    pub fn is_peer(&self) -> bool {
+        self.engine.is_none()
+    }
 }

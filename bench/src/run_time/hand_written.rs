@@ -83,6 +83,17 @@ fn open_database(path: &Path) -> (Database, impl Fn(&str) -> Keyspace) {
     (database, move |name| tables.keyspace(name, options).unwrap())
 }
 
+/// Puts the engine's files in order, so that reads do not depend on how many files happen to lie
+/// above each other when they begin.
+pub fn settle(path: &Path) {
+    let (database, table) = open_database(path);
+    for name in database.list_keyspace_names() {
+        let table = table(&name);
+        table.rotate_memtable_and_wait().unwrap();
+        table.major_compact().unwrap();
+    }
+}
+
 fn note_key(author: u64, note_id: u128) -> [u8; 25] {
     let mut key = [0; 25];
     key[0] = NOTE;

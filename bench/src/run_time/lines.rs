@@ -1,6 +1,7 @@
 //! The lines of the comparison, in order: the data set is loaded first, the rest works on it.
 
 use super::contender::{Contender, Entrant, Sync};
+use super::hand_written::settle;
 use super::measure::{Turn, Work};
 use super::notes::{NOTES_PER_USER, note};
 use super::settings::Settings;
@@ -78,6 +79,14 @@ pub fn run(settings: &Settings, folder: &Path, entrants: &[Entrant]) -> Vec<Line
     write_back();
     let mut lines = vec![load(settings, &runners)];
     announce(&lines[0]);
+    for runner in &mut runners {
+        let place = place(folder, runner.entrant);
+        if let Some(engine) = runner.entrant.engine {
+            runner.store = None;
+            settle(&place.join(engine));
+            runner.store = Some((runner.entrant.open)(&place, Sync::Process));
+        }
+    }
     std::thread::sleep(SETTLE.min(Duration::from_millis(settings.notes / 50)));
     let mut sync = Sync::Process;
     for plan in PLANS.iter().filter(|plan| plan.name.contains(&settings.only)) {

@@ -55,7 +55,7 @@ fn row(text: &mut String, entrants: &[Entrant], line: &Line) {
     let rates: Vec<f64> = line.rates.iter().map(|rates| median(rates)).collect();
     let ours = rates[0];
     let (best, best_rate) = (0..rates.len())
-        .filter(|at| entrants[*at].is_peer && rates[*at].is_finite())
+        .filter(|at| entrants[*at].is_peer() && rates[*at].is_finite())
         .map(|at| (entrants[at].name, rates[at]))
         .fold(("nobody", 0.0), |best, peer| if peer.1 > best.1 { peer } else { best });
     let (of_hand, of_peer) = (ours / rates[1], ours / best_rate);
@@ -113,7 +113,7 @@ const WHY: &str = "
   the same.
 - Reads beside the engine by hand: each call asks who may make it, is counted, and reads by a
   snapshot that never shows half of a commit; each row has a version, an end and a table of its
-  fields, so that one can be added later. A page reads one row more, to know whether it is the last.
+  fields, so that one can be added later.
 - Loads beside the engine by hand: the engine does the same work for both. What is added is making
   each row from named arguments, its entries from the expressions of the file, and an answer with
   the rows as they now are; by hand, keys and values are packed in place and nothing is answered.
@@ -125,7 +125,9 @@ const HEAD: &str = "\
 # The run time, beside others
 
 `cargo run --release -p bench --bin run_time` made this table. Ratios within a line count; absolute
-numbers are those of one machine. Contenders take turns within each line.
+numbers are those of one machine. Contenders take turns within each line. Before anything is read,
+the files of the engine are put in order for all who use it: how many of them lie above each other
+after a load is chance, and would decide lines.
 
 - **Keyway**: typed calls of `notes.toml` on its engine, 256 MiB of cache. Each insert checks that
   the key is free, keeps a version for the row, and remembers its outcome so that a repeated call

@@ -7,7 +7,9 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
-use crate::store::{AtOnce, Batch, Joined, Key, Outcome, Page, Row, Scan, Store, Through};
+use crate::store::{
+    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Row, Scan, Store, Through,
+};
 use futures_util::future::try_join_all;
 use keyspace::plan::Bounds;
 use std::sync::Arc;
@@ -27,6 +29,20 @@ pub struct Usage {
     pub bytes_read: u64,
     /// Bytes of keys and values written.
     pub bytes_written: u64,
+}
+
+impl Usage {
+    /// Counts a row that a scan answered.
+    #[inline]
+    fn take(&mut self, scan: &Scan, keyed: &Keyed) -> Result<()> {
+        // Cheap, and no row of another owner gets past it, whatever a store does.
+        if !scan.range.contains(keyed.key.as_ref()) {
+            return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
+        }
+        self.rows_read += 1;
+        self.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
+        Ok(())
+    }
 }
 
 /// One call's view of its store.
@@ -81,6 +97,11 @@ impl<'a> Session<'a> {
         self.shared
     }
 
+    /// The store, if it answers reads without waiting.
+    pub fn at_once(&self) -> Option<&'a dyn AtOnce> {
+        self.at_once
+    }
+
     /// The schema of the store.
     pub fn schema(&self) -> &'a Arc<Schema> {
         self.schema
@@ -124,7 +145,7 @@ impl<'a> Session<'a> {
     /// A stretch of one range.
     pub async fn scan(&mut self, scan: &Scan) -> Result<Page> {
         if scan.range.is_empty() {
-            return Ok(Page { rows: Vec::new(), end: crate::store::End::Range });
+            return Ok(Page { rows: Vec::new(), end: End::Range });
         }
         let page = match self.at_once {
             Some(store) => store.scan(scan)?,
@@ -133,6 +154,24 @@ impl<'a> Session<'a> {
         self.usage.round_trips += 1;
         self.count(scan, &page)?;
         Ok(page)
+    }
+
+    /// Shows the rows of a stretch of one range one after the other, from a store that answers
+    /// without waiting; it is counted by whoever asks for several stretches at once.
+    pub fn each(
+        &mut self,
+        store: &dyn AtOnce,
+        scan: &Scan,
+        show: &mut dyn FnMut(Keyed) -> Result<bool>,
+    ) -> Result<End> {
+        if scan.range.is_empty() {
+            return Ok(End::Range);
+        }
+        let usage = &mut self.usage;
+        store.each(scan, &mut |keyed| {
+            usage.take(scan, &keyed)?;
+            show(keyed)
+        })
     }
 
     /// A stretch of an index with the rows that its entries name; nothing from a store that reads
@@ -168,15 +207,7 @@ impl<'a> Session<'a> {
     }
 
     fn count(&mut self, scan: &Scan, page: &Page) -> Result<()> {
-        self.usage.rows_read += page.rows.len() as u64;
-        for keyed in &page.rows {
-            // Cheap, and no row of another owner gets past it, whatever a store does.
-            if !scan.range.contains(keyed.key.as_ref()) {
-                return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
-            }
-            self.usage.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
-        }
-        Ok(())
+        page.rows.iter().try_for_each(|keyed| self.usage.take(scan, keyed))
     }
 
     /// All of the batch, or nothing.

@@ -3,6 +3,7 @@
 use crate::call::Calling;
 use crate::open::Builder;
 use crate::sweep::{self, Sweeper};
+use crate::typed::FromAnswer;
 use data::request::{Call, Given, Prepared, Reply, Runtime};
 use data::store::{CommitId, Description};
 use data::{Caller, Error, ErrorKind, Result};
@@ -113,17 +114,21 @@ impl Keyway {
     }
 
     /// The same call if it needs no waiting; otherwise what was given comes back.
-    pub(crate) fn send_at_once(
+    pub(crate) fn answer_at_once<R: FromAnswer>(
         &self,
         position: usize,
         given: Vec<Given>,
         caller: &Caller,
-    ) -> std::result::Result<Result<Reply>, Vec<Given>> {
+    ) -> std::result::Result<Result<R>, Vec<Given>> {
         let (Ok(pattern), Ok(runtime)) = (self.pattern_at(position), self.open()) else {
             return Err(given);
         };
         let call = Call::new(pattern, given, caller);
-        runtime.call_at_once(&call).ok_or(call.given)
+        if let Some(answer) = R::from_shown(runtime, &call) {
+            return Ok(answer);
+        }
+        let reply = runtime.call_at_once(&call).ok_or(call.given)?;
+        Ok(reply.and_then(|reply| R::from_answer(reply.answer)))
     }
 
     fn pattern_at(&self, position: usize) -> Result<&Prepared> {

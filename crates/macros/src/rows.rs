@@ -45,9 +45,14 @@ fn fields(code: &mut Code, naming: &Naming, name: &str, members: &[(String, &Typ
     code.close("}");
     code.line("");
     code.open(format!("impl ::keyway::typed::Row for {name} {{"));
-    code.open("fn from_record(record: ::keyway::Record) -> ::keyway::Result<Self> {");
-    let mutable = if named.is_empty() { "_" } else { "mut " };
-    code.line(format!("let {mutable}values = ::keyway::typed::Values::of(&record)?;"));
+    code.line("const IS_OF_MEMBERS: bool = true;");
+    code.line("");
+    code.line("#[inline]");
+    code.open("fn from_members(");
+    let values = if named.is_empty() { "_values" } else { "values" };
+    code.line(format!("{values}: &mut ::keyway::typed::Values<'_>,"));
+    code.line("_version: ::std::option::Option<::keyway::Version>,");
+    code.turn(") -> ::keyway::Result<Self> {");
     let all: Vec<String> =
         named.iter().map(|(identifier, _, _)| format!("{identifier}: values.take()?")).collect();
     match all.is_empty() {

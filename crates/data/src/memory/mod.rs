@@ -27,8 +27,8 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, Changes, Description, Durability, Joined, Key, Outcome, Page, Position, Reach,
-    Row, Scan, Store, Through, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Outcome, Page,
+    Position, Reach, Row, Scan, Store, Through, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -118,9 +118,9 @@ impl AtOnce for MemoryStore {
         Ok(self.rows.read()?.get(keys))
     }
 
-    fn scan(&self, scan: &Scan) -> Result<Page> {
+    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
         scan.check_limits()?;
-        Ok(self.rows.read()?.scan(scan))
+        self.rows.read()?.each(scan, show)
     }
 
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {

@@ -106,17 +106,17 @@ impl Store for PartitionedMemory {
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
-        Ok(self.rows.read()?.scan(scan))
+        self.rows.read()?.scan(scan)
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let schema = self.schema()?;
         if scan.range.is_empty() {
-            return Ok(self.rows.read()?.scan(scan));
+            return self.rows.read()?.scan(scan);
         }
         check_range(&schema, &scan.range)?;
-        let page = self.rows.read()?.scan(scan);
+        let page = self.rows.read()?.scan(scan)?;
         let mut rows = page.rows.iter();
         if let Some(first) = rows.next() {
             let place = schema.place(&first.key)?;

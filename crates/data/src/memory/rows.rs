@@ -61,21 +61,29 @@ impl Rows {
         keys.iter().map(|key| self.rows.get(key).cloned()).collect()
     }
 
-    pub(super) fn scan(&self, scan: &Scan) -> Page {
+    pub(super) fn scan(&self, scan: &Scan) -> Result<Page> {
+        Page::gather(|show| self.each(scan, show))
+    }
+
+    pub(super) fn each(
+        &self,
+        scan: &Scan,
+        show: &mut dyn FnMut(Keyed) -> Result<bool>,
+    ) -> Result<End> {
         if scan.range.is_empty() {
-            return Page { rows: Vec::new(), end: End::Range };
+            return Ok(End::Range);
         }
         let bounds: (Bound<&[u8]>, Bound<&[u8]>) =
             (Bound::Included(&scan.range.start), Bound::Excluded(&scan.range.end));
         let found = self.rows.range::<[u8], _>(bounds);
         match scan.reverse {
-            false => page(found, scan.rows),
-            true => page(found.rev(), scan.rows),
+            false => each(found, scan.rows, show),
+            true => each(found.rev(), scan.rows, show),
         }
     }
 
     pub(super) fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
-        through.join(self.scan(through.scan), |key| Ok(self.rows.get(key).cloned()))
+        through.join(self.scan(through.scan)?, |key| Ok(self.rows.get(key).cloned()))
     }
 
     pub(super) fn commit(&mut self, batch: &Batch) -> Result<Outcome> {
@@ -156,18 +164,22 @@ fn may_go(row: &Row) -> Option<Milliseconds> {
     row.expires.map(|expires| expires.saturating_add(kept))
 }
 
-fn page<'r>(found: impl Iterator<Item = (&'r Key, &'r Row)>, rows_max: usize) -> Page {
-    let mut rows = Vec::new();
-    let mut bytes = 0;
+fn each<'r>(
+    found: impl Iterator<Item = (&'r Key, &'r Row)>,
+    rows_max: usize,
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
+    let (mut rows, mut bytes) = (0, 0);
     for (key, row) in found {
+        rows += 1;
         bytes += key.bytes().len() + row.weight();
-        rows.push(Keyed { key: key.clone(), row: row.clone() });
-        if rows.len() == rows_max {
-            return Page { rows, end: End::Rows };
+        let is_more = show(Keyed { key: key.clone(), row: row.clone() })?;
+        if rows == rows_max || !is_more {
+            return Ok(End::Rows);
         }
         if bytes >= PAGE_BYTES_MAX {
-            return Page { rows, end: End::Bytes };
+            return Ok(End::Bytes);
         }
     }
-    Page { rows, end: End::Range }
+    Ok(End::Range)
 }

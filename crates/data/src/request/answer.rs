@@ -6,7 +6,7 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
 use crate::session::Usage;
-use crate::store::{Key, Version};
+use crate::store::{Key, Keyed, Version};
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{Atomicity, Mode, Pattern, Type};
@@ -138,6 +138,11 @@ impl AnswerShape {
         AnswerShape { collection: collection.clone(), covering: None, members, is_whole: true }
     }
 
+    /// Whether it shows all that a row has, in its order.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// What a pattern answers: its `fields`, from the entry alone where that is enough.
     pub fn new(
         schema: &Schema,
@@ -200,6 +205,34 @@ fn in_entry(
     };
     let _ = collection;
     Some(AnswerMember { at, ..member.clone() })
+}
+
+/// A row where it lies: whoever is shown it looks at it once.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'r> {
+    collection: &'r CollectionSchema,
+    row: &'r Keyed,
+}
+
+impl<'r> Shown<'r> {
+    pub(super) fn new(collection: &'r CollectionSchema, row: &'r Keyed) -> Self {
+        Shown { collection, row }
+    }
+
+    /// Its members' values, all of them in the order of the collection, one after the other.
+    #[inline]
+    pub fn reader(&self) -> Result<MemberReader<'r>> {
+        let ContentShape::Record(record) = &self.collection.content else {
+            return Err(misplaced());
+        };
+        let fields = record.reader(&self.row.row.value)?;
+        MemberReader::of_row(&self.row.key, &self.collection.key, fields)
+    }
+
+    /// Its version, if it has one.
+    pub fn version(&self) -> Option<Version> {
+        self.row.row.version
+    }
 }
 
 impl Record {

@@ -22,7 +22,7 @@ mod read;
 mod segments;
 mod write;
 
-pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply};
+pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply, Shown};
 pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
@@ -35,8 +35,8 @@ use crate::clock::{Clock, Random};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
-use crate::session::Session;
-use crate::store::Store;
+use crate::session::{Session, Usage};
+use crate::store::{Keyed, Store};
 use keyspace::model::{Keyspace, Verb};
 use std::collections::HashMap;
 use std::fmt;
@@ -179,6 +179,23 @@ impl Runtime {
         Some(self.reply(session, call, answer))
     }
 
+    /// Makes a call that needs no waiting and answers rows as they are stored: each is shown where
+    /// it lies, and what comes back is where the next page begins. Nothing is done if this is no
+    /// such call.
+    pub fn show(
+        &self,
+        call: &Call<'_>,
+        show: &mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
+    ) -> Option<Result<Option<Cursor>>> {
+        let store = if call.pattern.is_shown { self.store.at_once() } else { None }?;
+        let collection = call.pattern.collection.as_deref()?;
+        let mut session = self.session(call);
+        let mut show = |row: &Keyed| show(Shown::new(collection, row));
+        let answer =
+            admit(call).and_then(|()| read::show(self, &mut session, store, call, &mut show));
+        Some(self.settle(session, call, answer).map(|(next, _)| next))
+    }
+
     fn session(&self, call: &Call<'_>) -> Session<'_> {
         let now = self.options.clock.now();
         let deadline = now.saturating_add(self.options.call_milliseconds_max);
@@ -190,16 +207,26 @@ impl Runtime {
 
     fn reply(
         &self,
-        mut session: Session<'_>,
+        session: Session<'_>,
         call: &Call<'_>,
         answer: Result<Answer>,
     ) -> Result<Reply> {
+        self.settle(session, call, answer).map(|(answer, usage)| Reply { answer, usage })
+    }
+
+    /// An answer with what it cost, held to the plan.
+    fn settle<T>(
+        &self,
+        mut session: Session<'_>,
+        call: &Call<'_>,
+        answer: Result<T>,
+    ) -> Result<(T, Usage)> {
         let answer = answer.map_err(|error| error.during(call.pattern.pattern.verb.name()))?;
         if let (true, Some(bounds)) = (self.options.check_bounds, call.pattern.bounds()) {
             session.usage.attempts = session.usage.attempts.max(1);
             session.hold_to(bounds)?;
         }
-        Ok(Reply { answer, usage: session.usage })
+        Ok((answer, session.usage))
     }
 
     async fn answer(&self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {

@@ -3,7 +3,7 @@
 use super::answer::AnswerShape;
 use super::{admit, cursor};
 use crate::error::{Error, ErrorKind, Result};
-use crate::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
+use crate::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape, Schema};
 use keyspace::model::{Pattern, Segment, StepAction, StoreKind, Verb};
 use keyspace::plan::{
     Bounds, PageReads, Plan, is_admitted_late, owners_judged, page_reads, reads_stored_row, uses,
@@ -27,6 +27,9 @@ pub struct Prepared {
     pub reads: bool,
     /// Whether it reads one row by its own key and nothing else.
     pub is_point: bool,
+    /// Whether it is a get or a list that answers whole rows as they are stored, whosever they are,
+    /// and none of them can fall out: then they can be shown where they lie.
+    pub is_shown: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
     /// What a list may read for one page.
@@ -94,6 +97,7 @@ impl Prepared {
             filled,
             reads,
             is_point: false,
+            is_shown: false,
             steps,
             page_reads,
             key_arguments: Vec::new(),
@@ -107,11 +111,23 @@ impl Prepared {
                 && prepared.index.is_none()
                 && !collection.model.is_counted()
                 && !admit::asks_member(&prepared);
+            prepared.is_shown = prepared.shows_rows(collection);
             prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
             let (name, key) = (&schema.keyspace().name.value, prepared.key()?);
             prepared.cursor_front = cursor::bound_front(name, &prepared.pattern, key);
         }
         Ok(prepared)
+    }
+
+    fn shows_rows(&self, collection: &CollectionSchema) -> bool {
+        let lists = self.pattern.verb == Verb::List
+            && self.page_reads.refills == 1
+            && collection.key.slices.is_none()
+            && !admit::asks_member(self);
+        (lists || self.is_point)
+            && matches!(collection.content, ContentShape::Record(_))
+            && self.shape.as_ref().is_some_and(|shape| shape.is_whole())
+            && self.judged().next().is_none()
     }
 
     /// The pattern's name.

@@ -178,8 +178,14 @@ pub trait AtOnce: fmt::Debug + Send + Sync {
     /// The rows under these keys, as [`Store::get`] answers them.
     fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>>;
 
+    /// Shows the rows of a stretch one after the other, those that [`Store::scan`] answers, for as
+    /// long as `show` wants more. If it does not, the stretch ends as one that is full.
+    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End>;
+
     /// What [`Store::scan`] answers.
-    fn scan(&self, scan: &Scan) -> Result<Page>;
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        Page::gather(|show| self.each(scan, show))
+    }
 
     /// What [`Store::scan_through`] answers.
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined>;

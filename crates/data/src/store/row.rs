@@ -2,6 +2,7 @@
 
 use super::{CommitId, Key, Range, Version};
 use crate::clock::Milliseconds;
+use crate::error::Result;
 use bytes::Bytes;
 
 /// A row as it is stored: a record, a value, an entry of an index, or a claim.
@@ -90,6 +91,23 @@ pub struct Page {
     pub rows: Vec<Keyed>,
     /// Why it ends here.
     pub end: End,
+}
+
+/// Rows for which room is made before they are read.
+const ROWS_EXPECTED: usize = 32;
+
+impl Page {
+    /// The rows that something shows one after the other, and why it ended.
+    pub fn gather(
+        each: impl FnOnce(&mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End>,
+    ) -> Result<Page> {
+        let mut rows = Vec::with_capacity(ROWS_EXPECTED);
+        let end = each(&mut |row| {
+            rows.push(row);
+            Ok(true)
+        })?;
+        Ok(Page { rows, end })
+    }
 }
 
 /// Why a page ends.

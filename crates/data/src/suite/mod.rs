@@ -26,6 +26,7 @@ pub mod oracle;
 pub mod patterns;
 pub mod random;
 pub mod sabotage;
+pub mod shown;
 pub mod together;
 pub mod wait;
 

@@ -1,9 +1,9 @@
 //! A cursor goes on with the list it was made for, for whoever it was made for, and nowhere else.
 
-use crate::support::{Bench, ann, away, bob, keyspace};
+use crate::support::{Bench, ann, away, bob, keyspace, object};
 use data::memory::MemoryStore;
-use data::request::CursorKey;
-use data::{Caller, ErrorKind};
+use data::request::{Call, CursorKey};
+use data::{Caller, ErrorKind, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -155,4 +155,38 @@ fn a_cursor_is_judged_before_anything_is_read() {
     let bench = Bench::open_on(away(), NOTES);
     assert_eq!(bench.error("notes", json!({}), &ann()).kind(), ErrorKind::Unavailable);
     refused(&bench, "notes", json!({"cursor": "x"}), &ann());
+}
+
+/// The notes that a list shows where they lie, page by page, each by the cursor of the one before.
+fn shown(bench: &Bench, pattern: &str, arguments: Json) -> (Vec<Value>, usize) {
+    let prepared = bench.pattern(pattern);
+    let (mut all, mut pages) = (Vec::new(), 0);
+    let mut arguments = arguments;
+    loop {
+        let given = prepared.given_from_json(bench.runtime.keyspace(), &object(arguments.clone()));
+        let (given, caller) = (given.unwrap(), ann());
+        let next = bench.runtime.show(&Call::new(&prepared, given, &caller), &mut |row| {
+            let mut reader = row.reader()?;
+            all.push((0..3).map(|_| reader.next_value().unwrap()).last().unwrap());
+            Ok(())
+        });
+        pages += 1;
+        match next.expect("a list that is shown").unwrap() {
+            Some(next) => arguments["cursor"] = json!(next.to_string()),
+            None => return (all, pages),
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_goes_on_by_its_own_cursors() {
+    let bench = notes();
+    let numbers = |range: &[u64]| range.iter().map(|number| Value::U64(*number)).collect();
+    assert_eq!(shown(&bench, "notes", json!({})), (numbers(&[0, 1, 2, 3, 4, 5]), 3));
+    let one = json!({"limit": 1, "reverse": true});
+    assert_eq!(shown(&bench, "notes", one), (numbers(&[5, 4, 3, 2, 1, 0]), 6));
+    let index = json!({"folder": "b"});
+    assert_eq!(shown(&bench, "everybody", index), (numbers(&[3, 3, 4, 4, 5, 5]), 3));
+    let index = json!({"folder": "a", "reverse": true, "limit": 1});
+    assert_eq!(shown(&bench, "everybody", index), (numbers(&[2, 2, 1, 1, 0, 0]), 6));
 }

@@ -9,6 +9,7 @@ use data::request::{Call, CursorKey, Options, Prepared, Reply, Runtime};
 use data::schema::{CollectionSchema, ContentShape};
 use data::session::Session;
 use data::store::{Batch, CommitId, Expect, Key, Outcome, Row, Store, Write};
+use data::suite::shown;
 use data::{Caller, Error, Result, Value, entries};
 use keyspace::diagnostic::Severity;
 use keyspace::model::Keyspace;
@@ -170,7 +171,10 @@ impl Bench {
     pub fn call(&self, pattern: &str, arguments: Json, caller: &Caller) -> Result<Reply> {
         let prepared = self.pattern(pattern);
         let given = prepared.given_from_json(self.runtime.keyspace(), &object(arguments))?;
-        block_on(self.runtime.call(Call::new(&prepared, given, caller)))
+        let call = Call::new(&prepared, given, caller);
+        let reply = block_on(self.runtime.call(call.clone()));
+        shown::alike(&self.runtime, &call, &reply).unwrap();
+        reply
     }
 
     /// The answer of a call as JSON.

@@ -1,13 +1,26 @@
 //! Answers of the run time as Rust types.
 
+use super::value::Values;
 use crate::answer::{Changed, Deleted, Page, Versioned, Window};
-use data::request::{Answer, Record};
+use data::request::{Answer, Call, Cursor, Record, Runtime};
+use data::store::Version;
 use data::{Error, ErrorKind, Result};
 
 /// A row of an answer as a Rust type.
 pub trait Row: Sized + Send + 'static {
+    /// Whether it is made of the values of a row's members alone.
+    const IS_OF_MEMBERS: bool = false;
+
+    /// The row of these values.
+    fn from_members(members: &mut Values<'_>, version: Option<Version>) -> Result<Self> {
+        let _ = (members, version);
+        Err(another("a row that is made of its members"))
+    }
+
     /// The row of a record.
-    fn from_record(record: Record) -> Result<Self>;
+    fn from_record(record: Record) -> Result<Self> {
+        Self::from_members(&mut Values::of(&record)?, record.version)
+    }
 }
 
 /// The record itself: its members are decoded when asked for.
@@ -25,6 +38,13 @@ impl Row for serde_json::Value {
 }
 
 impl<T: Row> Row for Versioned<T> {
+    const IS_OF_MEMBERS: bool = T::IS_OF_MEMBERS;
+
+    #[inline]
+    fn from_members(members: &mut Values<'_>, version: Option<Version>) -> Result<Self> {
+        Ok(Versioned { version, row: T::from_members(members, version)? })
+    }
+
     fn from_record(record: Record) -> Result<Self> {
         let version = record.version;
         Ok(Versioned { version, row: T::from_record(record)? })
@@ -35,6 +55,28 @@ impl<T: Row> Row for Versioned<T> {
 pub trait FromAnswer: Sized {
     /// The answer as this type.
     fn from_answer(answer: Answer) -> Result<Self>;
+
+    /// The answer of a call whose rows are shown where they lie; nothing is done if this is none.
+    fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        let _ = (runtime, call);
+        None
+    }
+}
+
+/// Has a call show its rows, each of which `take` is given.
+#[inline]
+fn show<T: Row>(
+    runtime: &Runtime,
+    call: &Call<'_>,
+    mut take: impl FnMut(T) + Send,
+) -> Option<Result<Option<Cursor>>> {
+    if !T::IS_OF_MEMBERS {
+        return None;
+    }
+    runtime.show(call, &mut |row| {
+        take(T::from_members(&mut Values::shown(&row)?, row.version())?);
+        Ok(())
+    })
 }
 
 impl FromAnswer for Answer {
@@ -49,6 +91,12 @@ impl<T: Row> FromAnswer for Option<T> {
             Answer::Row(row) => row.map(T::from_record).transpose(),
             _ => Err(another("a row")),
         }
+    }
+
+    fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        let mut found = None;
+        let shown = show(runtime, call, |row: T| found = Some(row))?;
+        Some(shown.map(|_| found))
     }
 }
 
@@ -73,12 +121,22 @@ impl<T: Row> FromAnswer for Page<T> {
             _ => Err(another("a page")),
         }
     }
+
+    fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        let mut rows = Vec::new();
+        let shown = show(runtime, call, |row: T| rows.push(row))?;
+        Some(shown.map(|next| Page { rows, next }))
+    }
 }
 
 /// The rows of a page that has no next one.
 impl<T: Row> FromAnswer for Vec<T> {
     fn from_answer(answer: Answer) -> Result<Self> {
         Page::from_answer(answer).map(|page| page.rows)
+    }
+
+    fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        Some(Page::from_shown(runtime, call)?.map(|page| page.rows))
     }
 }
 

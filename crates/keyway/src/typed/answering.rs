@@ -35,8 +35,8 @@ impl<R: FromAnswer + 'static> Future for Answering<R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut waiting = match std::mem::replace(&mut self.0, State::Answered) {
             State::Waiting(waiting) => waiting,
-            State::Asked(mut call) => match call.scope.send_at_once(call.position, call.given) {
-                Ok(reply) => return Poll::Ready(reply.and_then(|it| R::from_answer(it.answer))),
+            State::Asked(mut call) => match call.scope.answer_at_once(call.position, call.given) {
+                Ok(answer) => return Poll::Ready(answer),
                 Err(given) => {
                     call.given = given;
                     Box::pin(answer(call))

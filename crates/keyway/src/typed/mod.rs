@@ -49,12 +49,12 @@ impl Scope {
     }
 
     /// The call if it needs no waiting; otherwise what was given comes back.
-    fn send_at_once(
+    fn answer_at_once<R: FromAnswer>(
         &self,
         position: usize,
         given: Vec<Given>,
-    ) -> std::result::Result<Result<data::request::Reply>, Vec<Given>> {
-        self.keyway.send_at_once(position, given, &self.caller)
+    ) -> std::result::Result<Result<R>, Vec<Given>> {
+        self.keyway.answer_at_once(position, given, &self.caller)
     }
 
     pub(crate) fn send(

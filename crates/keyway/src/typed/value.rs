@@ -1,7 +1,7 @@
 //! Values of a row, moved into the members of a struct.
 
 use bytes::Bytes;
-use data::request::{MemberReader, Record};
+use data::request::{MemberReader, Record, Shown};
 use data::{Error, ErrorKind, Result, Value};
 
 /// A Rust type that a value of the notation becomes.
@@ -27,6 +27,12 @@ impl<'r> Values<'r> {
     #[inline]
     pub fn of(record: &'r Record) -> Result<Self> {
         record.reader().map(Values)
+    }
+
+    /// The values of a row where it lies.
+    #[inline]
+    pub fn shown(row: &Shown<'r>) -> Result<Self> {
+        row.reader().map(Values)
     }
 
     /// The next value.

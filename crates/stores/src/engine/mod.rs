@@ -34,8 +34,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, Joined, Key, Outcome, Page, Position, Reach,
-    Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Outcome, Page,
+    Position, Reach, Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -235,17 +235,17 @@ impl AtOnce for EngineStore {
         read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
     }
 
-    fn scan(&self, scan: &Scan) -> Result<Page> {
+    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
         scan.check_limits()?;
         let inner = self.inner()?;
-        read::scan(&inner.published.snapshot(), &inner.tables.rows, scan)
+        read::each(&inner.published.snapshot(), &inner.tables.rows, scan, show)
     }
 
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
         through.scan.check_limits()?;
         let inner = self.inner()?;
         let (snapshot, rows) = (inner.published.snapshot(), &inner.tables.rows);
-        let entries = read::scan(&snapshot, rows, through.scan)?;
+        let entries = Page::gather(|show| read::each(&snapshot, rows, through.scan, show))?;
         through.join(entries, |key| read::get_one(&snapshot, rows, key))
     }
 }

@@ -9,11 +9,8 @@ use super::tables;
 use bytes::Bytes;
 use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan};
+use data::store::{End, Key, Keyed, Row, Scan};
 use fjall::{Guard, Keyspace, Readable, Snapshot};
-
-/// Rows for which room is made before they are read.
-const ROWS_EXPECTED: usize = 64;
 
 /// The rows under these keys, in their order.
 pub(super) fn get(snapshot: &Snapshot, rows: &Keyspace, keys: &[Key]) -> Result<Vec<Option<Row>>> {
@@ -26,34 +23,42 @@ pub(super) fn get_one(snapshot: &Snapshot, rows: &Keyspace, key: &Key) -> Result
     stored.map(layout::decode_row).transpose()
 }
 
-/// A stretch of one range.
-pub(super) fn scan(snapshot: &Snapshot, rows: &Keyspace, scan: &Scan) -> Result<Page> {
+/// Shows the rows of a stretch of one range, one after the other.
+pub(super) fn each(
+    snapshot: &Snapshot,
+    rows: &Keyspace,
+    scan: &Scan,
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
     let range = layout::rows_of(&scan.range);
     if range.is_empty() {
-        return Ok(Page { rows: Vec::new(), end: End::Range });
+        return Ok(End::Range);
     }
     let found = snapshot.range(rows, range.start..range.end);
     match scan.reverse {
-        false => page(found, scan.rows),
-        true => page(found.rev(), scan.rows),
+        false => each_of(found, scan.rows, show),
+        true => each_of(found.rev(), scan.rows, show),
     }
 }
 
-fn page(found: impl Iterator<Item = Guard>, rows_max: usize) -> Result<Page> {
-    let mut rows = Vec::with_capacity(rows_max.min(ROWS_EXPECTED));
-    let mut bytes = 0;
+fn each_of(
+    found: impl Iterator<Item = Guard>,
+    rows_max: usize,
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
+    let (mut rows, mut bytes) = (0, 0);
     for entry in found {
         let (key, stored) = entry.into_inner().map_err(reading)?;
-        let key = Key::new(Bytes::from(key));
         let row = layout::decode_row(stored)?;
-        bytes += key.bytes().len() + row.weight();
-        rows.push(Keyed { key, row });
-        if rows.len() >= rows_max {
-            return Ok(Page { rows, end: End::Rows });
+        rows += 1;
+        bytes += key.len() + row.weight();
+        let is_more = show(Keyed { key: Key::new(Bytes::from(key)), row })?;
+        if rows >= rows_max || !is_more {
+            return Ok(End::Rows);
         }
         if bytes >= PAGE_BYTES_MAX {
-            return Ok(Page { rows, end: End::Bytes });
+            return Ok(End::Bytes);
         }
     }
-    Ok(Page { rows, end: End::Range })
+    Ok(End::Range)
 }

@@ -73,6 +73,21 @@ pub(super) fn get_at_once(
     found(session, call.pattern, &inputs, (key, row)).map(Answer::Row)
 }
 
+/// The same row, shown as it is.
+pub(super) fn show(
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    call: &Call<'_>,
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+) -> Result<()> {
+    let key = key_of(call.pattern, &CallInputs::new(call, session.now))?;
+    let row = session.get_at_once(store, &key)?;
+    match row.filter(|row| row.is_live(session.now)) {
+        Some(row) => show(&Keyed { key, row }),
+        None => Ok(()),
+    }
+}
+
 /// The record of a row that was read, if it is there and the caller's.
 fn found(
     session: &Session<'_>,

@@ -9,20 +9,74 @@
 //! What one call reads is limited, so a page may be short while there is more. Only `next` says
 //! whether the end was reached.
 
-use super::range::Reach;
+use super::range::{Reach, intersection};
 use super::rows::Finder;
 use super::through::{self, Question};
 use super::walk::{Budget, Next, Walk};
+use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::cursor;
+use crate::request::cursor::{self, Mark};
 use crate::request::inputs::{CallInputs, Inputs};
 use crate::request::next::{Cursor, Unsealed};
 use crate::request::prepare::Prepared;
 use crate::request::{Answer, Call, Record, Runtime};
 use crate::session::Session;
-use crate::store::{Keyed, limits};
+use crate::store::{AtOnce, End, Keyed, Scan, limits};
 use crate::value::Value;
+use futures_util::FutureExt;
 use keyspace::model::Type;
+
+/// What a call asks for.
+struct Asked<'a> {
+    inputs: CallInputs<'a>,
+    limit: usize,
+    reverse: bool,
+    /// What its cursors are bound to.
+    bound: Vec<u8>,
+    mark: Option<Mark>,
+    reach: Reach,
+}
+
+impl<'a> Asked<'a> {
+    fn of(runtime: &Runtime, now: Milliseconds, call: &'a Call<'_>) -> Result<Self> {
+        let prepared = call.pattern;
+        let inputs = CallInputs::new(call, now);
+        let limit = usize::try_from(limit_of(prepared, &inputs)?).unwrap_or(usize::MAX);
+        let reverse = inputs.argument("reverse", Some(&Type::Bool))? == Some(Value::Bool(true));
+        let bound = cursor::bound(call, reverse);
+        let mark = match inputs.argument("cursor", Some(&Type::Text))? {
+            Some(Value::Text(text)) => Some(runtime.options().cursor_key.open(&bound, &text, now)?),
+            _ => None,
+        };
+        let reach = Reach::of(prepared, &inputs)?;
+        Ok(Asked { inputs, limit, reverse, bound, mark, reach })
+    }
+
+    /// What is asked of an index.
+    fn question(&self, prepared: &Prepared) -> Question<'_> {
+        Question {
+            reach: &self.reach,
+            reverse: self.reverse,
+            mark: self.mark.as_ref(),
+            limit: self.limit,
+            budget: Budget { scans: prepared.page_reads.refills, rows: prepared.page_reads.rows },
+        }
+    }
+
+    /// Where the next page begins, if there is one.
+    fn next(self, runtime: &Runtime, now: Milliseconds, mark: Option<Mark>) -> Option<Cursor> {
+        let options = runtime.options();
+        mark.map(|mark| {
+            Cursor::new(Unsealed {
+                key: options.cursor_key.clone(),
+                random: options.random.clone(),
+                bound: self.bound,
+                mark,
+                now,
+            })
+        })
+    }
+}
 
 /// A page of a group.
 pub(super) async fn list(
@@ -31,47 +85,85 @@ pub(super) async fn list(
     call: &Call<'_>,
 ) -> Result<Answer> {
     let prepared = call.pattern;
-    let inputs = CallInputs::new(call, session.now);
-    let limit = usize::try_from(limit_of(prepared, &inputs)?).unwrap_or(usize::MAX);
-    let reverse = inputs.argument("reverse", Some(&Type::Bool))? == Some(Value::Bool(true));
-    let shape = prepared.key()?;
-    let bound = cursor::bound(call, reverse);
-    let options = runtime.options();
-    let mark = match inputs.argument("cursor", Some(&Type::Text))? {
-        Some(Value::Text(text)) => Some(options.cursor_key.open(&bound, &text, session.now)?),
-        _ => None,
+    let mut asked = Asked::of(runtime, session.now, call)?;
+    let finder = Finder::new(prepared, &asked.inputs)?;
+    let mut rows = Vec::new();
+    let page = {
+        let mut take = |row: Keyed| {
+            let record = finder.of_row(row)?;
+            let is_taken = record.is_some();
+            rows.extend(record);
+            Ok(is_taken)
+        };
+        through::page(session, prepared, asked.question(prepared), &mut take).await?
     };
-    let reach = Reach::of(prepared, &inputs)?;
-    let finder = Finder::new(prepared, &inputs)?;
-    let mut budget = Budget { scans: prepared.page_reads.refills, rows: prepared.page_reads.rows };
-    if shape.slices.is_some() {
-        budget.scans += limits::PAGE_SLICES_MAX - 1;
-    }
-    let question = Question { reach: &reach, reverse, mark: mark.as_ref(), limit, budget };
-    let (rows, mark) = match through::page(session, prepared, &finder, question).await? {
-        Some(page) => (page.rows, page.mark),
+    let mark = match page {
+        Some(mark) => mark,
         None => {
-            let walk = Walk::begin(session, shape, &reach, (reverse, mark), budget).await?;
-            let mut pager = Pager { walk, finder, limit: limit as u64, rows: Vec::new() };
+            let (shape, budget) = (prepared.key()?, budget_of(prepared)?);
+            let start = (asked.reverse, asked.mark.take());
+            let walk = Walk::begin(session, shape, &asked.reach, start, budget).await?;
+            let mut pager = Pager { walk, finder, limit: asked.limit as u64, rows };
             let at_end = pager.fill(session, prepared.page_reads.refills).await?;
+            rows = pager.rows;
             let mark = pager.walk.mark().filter(|_| !at_end).cloned();
             if mark.is_none() && !at_end {
                 let message = "a page has neither an end nor a mark";
                 return Err(Error::new(ErrorKind::Internal, message));
             }
-            (pager.rows, mark)
+            mark
         }
     };
-    let next = mark.map(|mark| {
-        Cursor::new(Unsealed {
-            key: options.cursor_key.clone(),
-            random: options.random.clone(),
-            bound,
-            mark,
-            now: session.now,
-        })
-    });
-    Ok(Answer::Page { rows, next })
+    Ok(Answer::Page { rows, next: asked.next(runtime, session.now, mark) })
+}
+
+/// The same page from a store that answers without waiting, its rows shown one after the other: of
+/// a pattern that answers them as they are, none falls out.
+pub(super) fn show(
+    runtime: &Runtime,
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    call: &Call<'_>,
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+) -> Result<Option<Cursor>> {
+    let (prepared, now) = (call.pattern, session.now);
+    let asked = Asked::of(runtime, now, call)?;
+    if prepared.index().is_some() {
+        let mut take = |row: Keyed| show(&row).map(|()| true);
+        let page = through::page(session, prepared, asked.question(prepared), &mut take);
+        let unmade = || Error::new(ErrorKind::Internal, "a store that never waits has to wait");
+        let mark = page.now_or_never().ok_or_else(unmade)??.ok_or_else(unmade)?;
+        return Ok(asked.next(runtime, now, mark));
+    }
+    let range = match &asked.mark {
+        Some(Mark::Key(last)) => {
+            intersection(&asked.reach.range, &asked.reach.range.after(last, asked.reverse))
+        }
+        _ => asked.reach.range.clone(),
+    };
+    let scan = Scan { range, reverse: asked.reverse, rows: asked.limit.saturating_add(1) };
+    let (mut shown, mut last, mut is_more) = (0, None, false);
+    session.usage.round_trips += 1;
+    let end = session.each(store, &scan, &mut |keyed| {
+        is_more = shown == asked.limit;
+        if !is_more {
+            shown += 1;
+            show(&keyed)?;
+            last = Some(keyed.key);
+        }
+        Ok(!is_more)
+    })?;
+    let mark = last.filter(|_| is_more || end == End::Bytes).map(Mark::Key);
+    Ok(asked.next(runtime, now, mark))
+}
+
+/// What may be read for a page.
+fn budget_of(prepared: &Prepared) -> Result<Budget> {
+    let mut budget = Budget { scans: prepared.page_reads.refills, rows: prepared.page_reads.rows };
+    if prepared.key()?.slices.is_some() {
+        budget.scans += limits::PAGE_SLICES_MAX - 1;
+    }
+    Ok(budget)
 }
 
 /// Rows that a call asks for.

@@ -11,6 +11,7 @@
 //! A read never answers what has ended, what is another's, or what an entry says of a row that has
 //! moved on. It changes nothing.
 
+mod circle;
 mod get;
 mod list;
 mod near;
@@ -25,10 +26,11 @@ pub(super) use range::{Reach, intersection, model_key, within};
 pub(super) use rows::RowMembers;
 pub(super) use walk::{Budget, Next, Walk};
 
-use super::{Answer, Call, Runtime};
+use super::{Answer, Call, Cursor, Runtime};
 use crate::error::Result;
 use crate::session::Session;
-use crate::store::AtOnce;
+use crate::store::{AtOnce, Keyed};
+use keyspace::model::Verb;
 
 /// One row, or many, by whole keys.
 pub async fn get(_runtime: &Runtime, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
@@ -42,6 +44,21 @@ pub fn get_at_once(
     call: &Call<'_>,
 ) -> Result<Answer> {
     get::get_at_once(session, store, call)
+}
+
+/// The rows of a get or a list, from a store that answers without waiting, shown as they are; and
+/// where the next page begins.
+pub fn show(
+    runtime: &Runtime,
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    call: &Call<'_>,
+    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+) -> Result<Option<Cursor>> {
+    match call.pattern.pattern.verb {
+        Verb::List => list::show(runtime, session, store, call, show),
+        _ => get::show(session, store, call, show).map(|()| None),
+    }
 }
 
 /// A page of a group.

@@ -7,6 +7,7 @@
 //!
 //! The answer is exact or an error: a cell that holds more than the file expects is never cut off.
 
+use super::circle::Circle;
 use super::list::limit_of;
 use super::range::model_key;
 use super::rows::{EntryMembers, Finder, Of, RowMembers};
@@ -21,7 +22,7 @@ use crate::request::segments::Filling;
 use crate::request::{Answer, Call, Record};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema};
 use crate::session::Session;
-use crate::store::{End, Key, Keyed, Range, Scan, limits};
+use crate::store::{AtOnce, End, Key, Keyed, Range, Scan, limits};
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{Atomicity, Expression, ExpressionKind, Mode, Type};
@@ -54,56 +55,25 @@ pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<A
         },
     };
     let ranges = search.cells(prepared, &inputs)?;
-    let entries = search.entries(session, ranges).await?;
-    let rows = match search.measures_entries(session) {
-        true => search.measured_first(session, entries).await?,
-        false => search.fetched_first(session, entries).await?,
+    let rows = match (search.measures_entries(session), session.at_once()) {
+        (true, Some(store)) => {
+            let measured = search.measured_at_once(session, store, ranges)?;
+            search.measured_first(session, measured).await?
+        }
+        (true, None) => {
+            let mut measured = Vec::new();
+            for entry in search.entries(session, ranges).await? {
+                let distance = search.measured_entry(&entry)?;
+                measured.extend(distance.map(|distance| (distance, entry)));
+            }
+            search.measured_first(session, measured).await?
+        }
+        (false, _) => {
+            let entries = search.entries(session, ranges).await?;
+            search.fetched_first(session, entries).await?
+        }
     };
     Ok(Answer::Page { rows, next: None })
-}
-
-/// A circle on the earth.
-#[derive(Clone, Copy, Debug)]
-struct Circle {
-    latitude: f64,
-    longitude: f64,
-    radius: f64,
-}
-
-impl Circle {
-    fn of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<Circle> {
-        let number = |name: &'static str| match inputs.argument(name, Some(&Type::F64))? {
-            Some(Value::F64(number)) => Ok(number),
-            Some(Value::I64(number)) => Ok(number as f64),
-            Some(Value::U64(number)) => Ok(number as f64),
-            _ => Err(Error::new(ErrorKind::Argument, "an argument is not of its type")
-                .with("argument", name)
-                .with("type", Type::F64)),
-        };
-        let circle = Circle {
-            latitude: number("lat")?,
-            longitude: number("lon")?,
-            radius: number("radius")?,
-        };
-        let most = prepared.pattern.radius_max.unwrap_or(0.0);
-        // A comparison with what is no number is false.
-        if !(0.0..=most).contains(&circle.radius) {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "a radius is from 0 to the pattern's most",
-            )
-            .with("argument", "radius")
-            .with("radius", circle.radius)
-            .with("max_radius", most));
-        }
-        Ok(circle)
-    }
-
-    /// How far away a point is; nothing outside of the circle.
-    fn reaches(&self, (latitude, longitude): (f64, f64)) -> Option<f64> {
-        let distance = geo::distance(self.latitude, self.longitude, latitude, longitude);
-        (distance <= self.radius).then_some(distance)
-    }
 }
 
 /// Something found, and how far away.
@@ -202,6 +172,47 @@ impl Search<'_> {
         Ok(found)
     }
 
+    /// The live entries of the cells that lie in the circle, from a store that answers without
+    /// waiting: the others are never kept.
+    fn measured_at_once(
+        &self,
+        session: &mut Session<'_>,
+        store: &dyn AtOnce,
+        ranges: Vec<Range>,
+    ) -> Result<Vec<(f64, Keyed)>> {
+        let most = self.index.model.expect.rows_per_group.unwrap_or(limits::PAGE_ROWS_MAX);
+        let now = session.now;
+        session.usage.round_trips += 1;
+        let mut found = Vec::new();
+        for mut range in ranges {
+            let mut read = 0;
+            loop {
+                let mut last = None;
+                let end = session.each(store, &scan(&range, read, most), &mut |entry| {
+                    read += 1;
+                    let live = entry.row.is_live(now);
+                    let distance = if live { self.measured_entry(&entry)? } else { None };
+                    match distance {
+                        Some(distance) => {
+                            last = Some(entry.key.clone());
+                            found.push((distance, entry));
+                        }
+                        None => last = Some(entry.key),
+                    }
+                    Ok(true)
+                })?;
+                if read > most {
+                    return Err(self.too_many(most));
+                }
+                match last {
+                    Some(last) if end != End::Range => range = range.after(&last, false),
+                    _ => break,
+                }
+            }
+        }
+        Ok(found)
+    }
+
     fn too_many(&self, most: u64) -> Error {
         let message = "a cell holds more rows than the file expects: raise `rows_per_group`, or \
                        index by smaller cells";
@@ -266,34 +277,37 @@ impl Search<'_> {
     async fn measured_first(
         &self,
         session: &mut Session<'_>,
-        entries: Vec<Keyed>,
+        measured: Vec<(f64, Keyed)>,
     ) -> Result<Vec<Record>> {
-        let found = self.nearest_entries(&entries)?;
+        let found = self.nearest_entries(&measured)?;
         if self.covered {
             return self.finder.records(session, found).await;
         }
         self.fetched_first(session, found).await
     }
 
-    /// The nearest entries, each row once.
-    fn nearest_entries(&self, entries: &[Keyed]) -> Result<Vec<Keyed>> {
-        let mut measured = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let members = EntryMembers { collection: self.collection, index: self.index, entry };
-            let distance = match self.kept_point {
-                Some(point) => {
-                    let content = entries::kept(self.index, &entry.row)?;
-                    self.reached(&self.index.keep, &content, point)?
-                }
-                None => self.measured(&members)?,
-            };
-            // Another's are left out before the nearest are counted.
-            if let Some(distance) = distance
-                && self.finder.is_own(&members)?
-            {
-                measured.push((distance, entry));
+    /// How far away an entry is, if it lies in the circle and is the caller's: another's are left
+    /// out before the nearest are counted.
+    fn measured_entry(&self, entry: &Keyed) -> Result<Option<f64>> {
+        let (collection, index) = (self.collection, self.index);
+        let members = EntryMembers { collection, index, entry };
+        let distance = match self.kept_point {
+            Some(point) => {
+                let content = entries::kept(index, &entry.row)?;
+                self.reached(&index.keep, &content, point)?
             }
-        }
+            None => self.measured(&members)?,
+        };
+        Ok(match distance {
+            Some(distance) if self.finder.is_own(&members)? => Some(distance),
+            _ => None,
+        })
+    }
+
+    /// The nearest entries, each row once.
+    fn nearest_entries(&self, measured: &[(f64, Keyed)]) -> Result<Vec<Keyed>> {
+        let mut measured: Vec<(f64, &Keyed)> =
+            measured.iter().map(|(distance, entry)| (*distance, entry)).collect();
         measured.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
         let mut found: Vec<Found<&Keyed>> = Vec::new();
         for (distance, entry) in measured {

@@ -49,11 +49,6 @@ impl<'a> Finder<'a> {
         Ok(Finder { prepared, collection, shape: prepared.shape()?, owners })
     }
 
-    /// Whether an entry is no answer by itself: its row is read too.
-    pub fn reads_rows(&self) -> bool {
-        self.shape.covering.is_none()
-    }
-
     /// The records of rows of the collection, or of entries of the pattern's index, in their order,
     /// without those that are another's or no longer true.
     pub async fn records(

@@ -9,23 +9,14 @@
 //! The same page as entries and rows read apart give, from half as many questions.
 
 use super::range::{Reach, intersection};
-use super::rows::Finder;
 use super::still::Still;
 use super::walk::{Budget, endless};
+use crate::clock::Milliseconds;
 use crate::error::Result;
-use crate::request::Record;
 use crate::request::cursor::Mark;
 use crate::request::prepare::Prepared;
 use crate::session::Session;
-use crate::store::{End, Joined, Scan, Through};
-
-/// A page, and where the next one begins; nothing of it at the end.
-pub(super) struct ThroughPage {
-    /// The rows.
-    pub rows: Vec<Record>,
-    /// The last entry that was read, where there may be more behind it.
-    pub mark: Option<Mark>,
-}
+use crate::store::{End, Joined, Keyed, Scan, Through};
 
 /// What is read: where, in which direction, from where on, and how much at most.
 pub(super) struct Question<'q> {
@@ -41,15 +32,20 @@ pub(super) struct Question<'q> {
     pub budget: Budget,
 }
 
-/// A page of the pattern's index; nothing if the pattern has none that leads to rows, or the store
-/// reads them apart.
+/// What takes a row, and says whether it is one of the page.
+pub(super) type Take<'t> = dyn FnMut(Keyed) -> Result<bool> + Send + 't;
+
+/// Fills a page of the pattern's index, and answers the last entry that was read where there may be
+/// more behind it. Nothing if the pattern has no index that leads to rows, or the store reads them
+/// apart; then no row was taken.
 pub(super) async fn page(
     session: &mut Session<'_>,
     prepared: &Prepared,
-    finder: &Finder<'_>,
     question: Question<'_>,
-) -> Result<Option<ThroughPage>> {
-    let Some(index) = prepared.index().filter(|_| finder.reads_rows()) else { return Ok(None) };
+    take: &mut Take<'_>,
+) -> Result<Option<Option<Mark>>> {
+    let leads = prepared.shape()?.covering.is_none();
+    let Some(index) = prepared.index().filter(|_| leads) else { return Ok(None) };
     let Question { reach, reverse, mark, limit, mut budget } = question;
     let range = match mark {
         Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
@@ -57,7 +53,7 @@ pub(super) async fn page(
     };
     let collection = prepared.collection()?;
     let still = Still::new(collection, index);
-    let mut filling = Filling { rows: Vec::new(), limit, last: None };
+    let mut filling = Filling { taken: 0, limit, last: None };
     let mut scan = Scan { range, reverse, rows: 0 };
     while !scan.range.is_empty() {
         // Where many fall out, a page of them is read at a time; one more says whether there is
@@ -68,16 +64,16 @@ pub(super) async fn page(
         };
         scan.rows = usize::try_from(budget.rows).unwrap_or(usize::MAX).min(named + 1);
         if budget.scans == 0 || scan.rows == 0 {
-            return Ok(Some(filling.with_more()));
+            return Ok(Some(filling.last));
         }
         let through = Through { scan: &scan, named, collection, index };
         let Some(joined) = session.scan_through(&through).await? else { return Ok(None) };
         budget.scans -= 1;
         budget.rows = budget.rows.saturating_sub(joined.entries.rows.len() as u64);
         let end = joined.entries.end;
-        let is_more = filling.take(session, finder, &still, joined)?;
+        let is_more = filling.fill(session.now, &still, joined, take)?;
         if is_more && filling.lacks() == 0 {
-            return Ok(Some(filling.with_more()));
+            return Ok(Some(filling.last));
         }
         match &filling.last {
             _ if end == End::Range && !is_more => break,
@@ -85,12 +81,12 @@ pub(super) async fn page(
             _ => return Err(endless()),
         }
     }
-    Ok(Some(ThroughPage { rows: filling.rows, mark: None }))
+    Ok(Some(None))
 }
 
 /// A page that is being filled.
 struct Filling {
-    rows: Vec<Record>,
+    taken: usize,
     limit: usize,
     /// The last entry that counts as read.
     last: Option<Mark>,
@@ -98,30 +94,29 @@ struct Filling {
 
 impl Filling {
     fn lacks(&self) -> usize {
-        self.limit.saturating_sub(self.rows.len())
+        self.limit.saturating_sub(self.taken)
     }
 
-    /// Takes the rows that are wanted; says whether a live entry follows whose row was not read.
-    fn take(
+    /// Takes the rows that are wanted; says whether a live entry follows that was not looked at.
+    fn fill(
         &mut self,
-        session: &Session<'_>,
-        finder: &Finder<'_>,
+        now: Milliseconds,
         still: &Still<'_>,
         joined: Joined,
+        take: &mut Take<'_>,
     ) -> Result<bool> {
         let Joined { entries, rows } = joined;
-        self.rows.reserve(rows.len().min(self.lacks()));
         let mut rows = rows.into_iter();
         let mut last = None;
         let mut is_more = false;
         for entry in entries.rows {
-            let live = entry.row.is_live(session.now);
+            let live = entry.row.is_live(now);
             match rows.next() {
                 None if live => is_more = true,
-                Some(Some(row)) if live && row.row.is_live(session.now) => {
+                Some(Some(row)) if live && row.row.is_live(now) => {
                     is_more = self.lacks() == 0;
                     if !is_more && still.has(&row, &entry)? {
-                        self.rows.extend(finder.of_row(row)?);
+                        self.taken += usize::from(take(row)?);
                     }
                 }
                 _ => {}
@@ -133,9 +128,5 @@ impl Filling {
         }
         self.last = last.map(Mark::Key).or(self.last.take());
         Ok(is_more)
-    }
-
-    fn with_more(self) -> ThroughPage {
-        ThroughPage { rows: self.rows, mark: self.last }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::maintain::Scrub;
 use crate::request::{self, Call, Runtime};
 use crate::store::Store;
-use crate::suite::{Checked, Failure, Options};
+use crate::suite::{Checked, Failure, Options, shown};
 use keyspace::model::Keyspace;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -67,7 +67,12 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
         return Err(Failure::NotOffered("a pattern of the script is refused on this store"));
     }
     let answer = match prepared.given_from_json(runtime.keyspace(), &arguments) {
-        Ok(given) => runtime.call(Call::new(prepared, given, caller)).await,
+        Ok(given) => {
+            let call = Call::new(prepared, given, caller);
+            let answered = runtime.call(call.clone()).await;
+            shown::alike(runtime, &call, &answered)?;
+            answered
+        }
         Err(error) => Err(error),
     };
     match (expected, answer) {

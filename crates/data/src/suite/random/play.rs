@@ -6,10 +6,11 @@ use super::oracle::{Called, Expected, Oracle, Row};
 use super::world::{Asked, World};
 use crate::caller::Caller;
 use crate::clock::{Clock, ManualClock, SeededRandom};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::maintain::{Problem, ProblemKind, Scrub};
 use crate::request::{self, Call, Runtime};
 use crate::store::Store;
+use crate::suite::shown;
 use keyspace::model::{Atomicity, Keyspace};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -178,8 +179,13 @@ impl Play<'_> {
         let prepared = self.runtime.pattern(&asked.name)?;
         let given = prepared.given_from_json(self.runtime.keyspace(), arguments)?;
         let caller = Caller::user(user);
-        let reply = self.runtime.call(Call::new(prepared, given, &caller)).await?;
-        reply.answer.to_json(self.runtime.schema())
+        let call = Call::new(prepared, given, &caller);
+        let reply = self.runtime.call(call.clone()).await;
+        shown::alike(&self.runtime, &call, &reply).map_err(|failure| {
+            Error::new(ErrorKind::Internal, "what is shown is not what is answered")
+                .with("failure", format!("{failure:?}"))
+        })?;
+        reply?.answer.to_json(self.runtime.schema())
     }
 
     /// All pages of a list, as one.
