@@ -10,6 +10,7 @@ use super::error::Fault;
 use super::read::{self, Question, Tries};
 use super::row::raw;
 use super::tables::Table;
+use crate::sql::join::Join;
 use crate::sql::pack::JoinedPack;
 use data::Result;
 use data::store::{End, Joined, Page, Through};
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 struct Both<'b> {
     entries: &'b Table,
     rows: &'b Table,
+    join: &'b Join,
     text: Arc<str>,
     question: Question<'b>,
     through: &'b Through<'b>,
@@ -43,7 +45,7 @@ pub(super) async fn scan(ready: &Ready, through: &Through<'_>) -> Result<Option<
         return Ok(Some(Joined { entries, rows: Vec::new() }));
     };
     let text = entries.scan_through((rows, join), question.forms.clone(), question.known);
-    let both = Both { entries, rows, text, question, through };
+    let both = Both { entries, rows, join, text, question, through };
     let mut tries = Tries::new();
     let pack = loop {
         let mut lease = ready.pool.lease(tries.until).await?;
@@ -80,15 +82,15 @@ impl<'b> Both<'b> {
         lease: &mut Lease,
         until: Instant,
     ) -> Result<(JoinedPack<'b>, bool), Fault> {
-        let Both { entries, rows, through, .. } = *self;
+        let Both { entries, rows, join, through, .. } = *self;
         let Question { values, front, known, .. } = &self.question;
         let own = entries.shape.segments.len() + entries.shape.content.len() - known;
-        let last = own + rows.shape.content.len();
+        let proof = join.proof.column(own, rows.shape.content.len());
         let mut pack = JoinedPack::new(through);
         let read = lease.read((&self.text, values), until, |found| {
             pack.add(
                 |pack| entries.pack(found, (front, *known), &through.scan.range, pack),
-                raw(found, last)?.is_some(),
+                raw(found, proof)?.is_some(),
                 |bytes, key| rows.write_whole(found, own, bytes, key),
             )?;
             Ok(!matches!(pack.end(), Some(End::Bytes)))

@@ -8,8 +8,27 @@ use super::table::{Of, Part, Place, TableShape};
 pub struct Join {
     /// A column of the entries, and the column of the rows that holds the same.
     pub columns: Vec<(usize, usize)>,
-    /// A column that every row has.
-    pub proof: usize,
+    /// Something that every row has.
+    pub proof: Proof,
+}
+
+/// Where a statement answers something that is null only where there is no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// In the content of the row, at this place.
+    Content(usize),
+    /// Behind the content, in this column of the rows.
+    Behind(usize),
+}
+
+impl Proof {
+    /// The column of a statement that answers `own` columns of an entry and then so many of a row.
+    pub fn column(self, own: usize, content: usize) -> usize {
+        match self {
+            Proof::Content(place) => own + place,
+            Proof::Behind(_) => own + content,
+        }
+    }
 }
 
 impl Join {
@@ -41,7 +60,12 @@ impl Join {
             columns.push((*entry?, *row));
         }
         let is_sure = |place: &usize| rows.columns.get(*place).is_some_and(|c| !c.optional);
-        let proof = rows.content.iter().chain(&rows.segments).copied().find(is_sure)?;
+        // A short one, where there is one: it is looked at once more than others.
+        let version = rows.content.iter().position(|place| Some(*place) == rows.version);
+        let proof = match version.or_else(|| rows.content.iter().position(is_sure)) {
+            Some(place) => Proof::Content(place),
+            None => Proof::Behind(*rows.segments.first()?),
+        };
         (is_whole && !columns.is_empty()).then_some(Join { columns, proof })
     }
 }

@@ -8,7 +8,7 @@
 //! in the order of the key serves from its first row. The text of a statement depends on how many
 //! values an edge has, never on the values.
 
-use super::join::Join;
+use super::join::{Join, Proof};
 use super::table::{ColumnShape, Part, TableShape};
 use crate::native::range::Bounds;
 use keyspace::key;
@@ -120,8 +120,8 @@ impl Writer {
         format!("SELECT {read} FROM {name}{stretch}")
     }
 
-    /// The same of entries, each with the content of the row it names behind its own and, last,
-    /// something that is null where there is no row.
+    /// The same of entries, each with the content of the row it names behind its own, and the proof
+    /// that there is one.
     pub fn scan_through<N>(
         &self,
         (entries, rows): (&TableShape<N>, &TableShape<N>),
@@ -135,7 +135,11 @@ impl Writer {
         };
         let own = read(entries, known);
         let own = own.iter().map(|place| name("e", entries, place));
-        let theirs = rows.content.iter().chain([&on.proof]).map(|place| name("r", rows, place));
+        let proof = match &on.proof {
+            Proof::Content(_) => None,
+            Proof::Behind(place) => Some(place),
+        };
+        let theirs = rows.content.iter().chain(proof).map(|place| name("r", rows, place));
         let read: Vec<String> = own.chain(theirs).collect();
         let equal = on.columns.iter().map(|(entry, row)| {
             format!("{} = {}", name("r", rows, row), name("e", entries, entry))

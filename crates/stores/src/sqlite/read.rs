@@ -4,12 +4,13 @@
 //! thread would be worth.
 
 use super::error::failed;
+use super::scan::Shown;
 use super::steps::{Step, between, takes};
 use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
-use crate::sql::pack::{JoinedPack, Pack, end};
+use crate::sql::pack::JoinedPack;
 use data::Result;
-use data::store::{End, Joined, Key, Page, Row, Scan, Through};
+use data::store::{End, Joined, Key, Keyed, Page, Row, Scan, Through};
 use rusqlite::Connection;
 
 /// The rows under these keys, in their order.
@@ -58,10 +59,15 @@ pub(super) fn execute(connection: &Connection, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A stretch of one range.
-pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Result<Page> {
+/// Shows the rows of a stretch of one range, one after the other.
+pub(super) fn each(
+    connection: &Connection,
+    tables: &Tables,
+    scan: &Scan,
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
     let stretches = stretches(tables, scan);
-    together(connection, stretches.len(), || page(connection, stretches, scan))
+    together(connection, stretches.len(), || each_of(connection, stretches, scan, show))
 }
 
 /// A stretch of an index with the rows that its entries name.
@@ -78,7 +84,7 @@ pub(super) fn scan_through(
     let Some(join) = join.filter(|_| stretches.iter().all(|(of, _)| std::ptr::eq(*of, entries)))
     else {
         return at_once(connection, || {
-            let page = page(connection, stretches, scan)?;
+            let page = Page::gather(|show| each_of(connection, stretches, scan, show))?;
             between();
             through.join(page, |key| rows.get(connection, key))
         });
@@ -124,19 +130,18 @@ fn together<T>(
     }
 }
 
-fn page(
+fn each_of(
     connection: &Connection,
     stretches: Vec<(&Table, Bounds<'_>)>,
     scan: &Scan,
-) -> Result<Page> {
-    let mut pack = Pack::new(scan.rows);
-    let mut why = None;
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
+    let mut shown = Shown::new(show);
     for (table, stretch) in stretches {
-        table.scan(connection, stretch, scan, &mut pack)?;
-        why = end(pack.len(), scan, pack.bytes());
-        if why.is_some() {
+        table.each(connection, (stretch, scan), &mut shown)?;
+        if shown.end.is_some() {
             break;
         }
     }
-    Ok(Page { rows: pack.finish(), end: why.unwrap_or(End::Range) })
+    Ok(shown.end.unwrap_or(End::Range))
 }

@@ -11,10 +11,11 @@ use super::error::failed;
 use super::tables::{Table, WRITER, prepared};
 use crate::native::range::Bounds;
 use crate::sql::join::Join;
-use crate::sql::pack::{JoinedPack, Pack, State, end};
+use crate::sql::pack::{JoinedPack, Pack, ROW_BYTES_USUAL, State, end};
 use crate::sql::statement::{ScanForm, scan_segments};
+use bytes::Bytes;
 use data::Result;
-use data::store::{Key, Scan};
+use data::store::{End, Key, Keyed, Scan};
 use keyspace::key;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -42,6 +43,38 @@ fn text(texts: &Texts, form: ScanForm, write: impl FnOnce() -> String) -> Arc<st
     text
 }
 
+/// Rows that are shown, and how far that is.
+pub(super) struct Shown<'s> {
+    show: &'s mut dyn FnMut(Keyed) -> Result<bool>,
+    /// Rows so far.
+    rows: usize,
+    /// Bytes of keys and contents so far.
+    weight: usize,
+    /// Where the bytes of a row are put together.
+    bytes: Vec<u8>,
+    /// Why it ends, once it does.
+    pub(super) end: Option<End>,
+}
+
+impl<'s> Shown<'s> {
+    /// Nothing yet.
+    pub(super) fn new(show: &'s mut dyn FnMut(Keyed) -> Result<bool>) -> Self {
+        Shown { show, rows: 0, weight: 0, bytes: Vec::with_capacity(ROW_BYTES_USUAL), end: None }
+    }
+
+    /// Shows a row, and says whether another may follow.
+    fn show(&mut self, keyed: Keyed, scan: &Scan) -> Result<bool> {
+        self.rows += 1;
+        self.weight += keyed.key.bytes().len() + keyed.row.weight();
+        let is_more = (self.show)(keyed)?;
+        self.end = match is_more {
+            true => end(self.rows, scan, self.weight),
+            false => Some(End::Rows),
+        };
+        Ok(self.end.is_none())
+    }
+}
+
 /// What the keys of a stretch begin with: its bytes, and how many segments they are.
 struct Front {
     bytes: Vec<u8>,
@@ -49,21 +82,28 @@ struct Front {
 }
 
 impl Table {
-    /// Reads a stretch of a scan into a pack, until that has enough.
-    pub(super) fn scan(
+    /// Shows the rows of a stretch of a scan, one after the other.
+    pub(super) fn each(
         &self,
         connection: &Connection,
-        stretch: Bounds<'_>,
-        scan: &Scan,
-        pack: &mut Pack,
+        (stretch, scan): (Bounds<'_>, &Scan),
+        shown: &mut Shown<'_>,
     ) -> Result<()> {
         let form = ScanForm::of(&stretch, scan.reverse);
         let write = || WRITER.scan(&self.shape, form, form.equal);
         let text = text(&self.scans.plain, form, write);
-        let rows_max = scan.rows - pack.len();
-        self.stretch(connection, &text, (stretch, rows_max), |row, front| {
-            self.pack(row, front, pack)?;
-            Ok(end(pack.len(), scan, pack.bytes()).is_none())
+        let first = self.shape.segments.len() - form.equal;
+        self.stretch(connection, &text, (stretch, scan.rows - shown.rows), |row, front| {
+            // The bytes are put together in one place and copied once: whoever is shown a row
+            // mostly lets go of it at once, and whoever keeps it keeps nothing else.
+            shown.bytes.clear();
+            self.write_key(row, (&front.bytes, front.known), &mut shown.bytes)?;
+            let key = shown.bytes.len();
+            let state = self.write_whole(row, first, &mut shown.bytes, 0)?;
+            let (key, content) = shown.bytes.split_at_checked(key).unwrap_or_default();
+            let key = Key::new(Bytes::copy_from_slice(key));
+            let row = state.row(Bytes::copy_from_slice(content));
+            shown.show(Keyed { key, row }, scan)
         })
     }
 
@@ -85,9 +125,9 @@ impl Table {
         let text = text(&self.scans.joined, form, write);
         let rows_max = scan.rows - pack.len();
         let own = self.shape.segments.len() + self.shape.content.len() - form.equal;
-        let last = own + rows.shape.content.len();
+        let proof = join.proof.column(own, rows.shape.content.len());
         self.stretch(connection, &text, (stretch, rows_max), |row, front| {
-            let has_row = row.get_ref(last).map_err(failed)? != ValueRef::Null;
+            let has_row = row.get_ref(proof).map_err(failed)? != ValueRef::Null;
             pack.add(
                 |entries| self.pack(row, front, entries),
                 has_row,
