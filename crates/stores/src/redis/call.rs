@@ -7,8 +7,8 @@
 //! ```
 //!
 //! What is done is one argument, the plan: letters, and numbers of three bytes. The others are the
-//! texts it needs, in its order. The script knows no collections: all of the layout's knowledge ends
-//! here. Nothing is sent here.
+//! texts it needs, in its order. The script knows no collections: all of the layout's knowledge
+//! ends here. Nothing is sent here.
 
 use super::layout::{Ends, Layout, Place, What};
 use super::member::{List, ListKind, Parts};

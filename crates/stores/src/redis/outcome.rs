@@ -36,25 +36,14 @@ pub(super) fn version(text: &[u8]) -> Result<Version> {
 /// What the script answered. `call` says which key has which number.
 pub(super) fn outcome(answer: &[u8], call: &Arguments) -> Result<Outcome> {
     let mut reader = Reader::new(answer);
-    let mut parts: Vec<Cow<'_, [u8]>> = Vec::new();
-    match reader.part() {
+    let parts = match reader.part() {
         Some(Part::Text(done)) => {
             let done = std::str::from_utf8(done).ok().and_then(|text| text.strip_prefix("done"));
-            let done = done.ok_or_else(unexpected)?;
-            return Ok(Outcome::Committed { totals: totals(done)? });
+            return Ok(Outcome::Committed { totals: totals(done.ok_or_else(unexpected)?)? });
         }
-        Some(Part::Many(count)) => {
-            for _ in 0..count {
-                parts.push(match reader.part() {
-                    Some(Part::Text(text)) => text.into(),
-                    Some(Part::Number(number)) => number.to_string().into_bytes().into(),
-                    Some(Part::Nothing) => Cow::default(),
-                    _ => return Err(unexpected()),
-                });
-            }
-        }
+        Some(Part::Many(count)) => refusal(&mut reader, count)?,
         _ => return Err(unexpected()),
-    }
+    };
     let text = |place: usize| {
         let part = parts.get(place).ok_or_else(unexpected)?;
         std::str::from_utf8(part).map_err(|_| unexpected())
@@ -97,6 +86,17 @@ pub(super) fn outcome(answer: &[u8], call: &Arguments) -> Result<Outcome> {
         }
         _ => return Err(unexpected()),
     })
+}
+
+/// The parts of an answer that is no success; of a number its digits.
+fn refusal<'r>(reader: &mut Reader<'r>, count: usize) -> Result<Vec<Cow<'r, [u8]>>> {
+    let part = |_| match reader.part() {
+        Some(Part::Text(text)) => Ok(text.into()),
+        Some(Part::Number(number)) => Ok(number.to_string().into_bytes().into()),
+        Some(Part::Nothing) => Ok(Cow::default()),
+        _ => Err(unexpected()),
+    };
+    (0..count).map(part).collect()
 }
 
 fn totals(text: &str) -> Result<Vec<Total>> {

@@ -44,20 +44,11 @@ impl Call {
         };
         match &place.what {
             What::Record { fields, has_mark } => {
-                let texts = &mut self.writes.texts;
-                let mut count = fields.write(value, texts)?;
-                if let (Ends::Field(_), Some(ends)) = (&place.ends, expires) {
-                    texts.push(EXPIRY);
-                    texts.number(ends);
-                    count += 2;
-                }
+                let ends = expires.filter(|_| matches!(place.ends, Ends::Field(_)));
                 let step = if version.is_some() { Step::Versioned } else { Step::Hash };
-                // Redis has no empty Hash, and the script may not fail.
-                if *has_mark || (count == 0 && step == Step::Hash) {
-                    texts.push(ROW);
-                    texts.push("1");
-                    count += 2;
-                }
+                let mut count = fields.write(value, &mut self.writes.texts)?;
+                let is_empty = count == 0 && ends.is_none() && step == Step::Hash;
+                count += self.extra(ends, *has_mark || is_empty);
                 self.hash((layout, place, &row), (step, count), drops)?;
             }
             What::Value => self.string(layout, place, &row, value.to_vec(), drops)?,
@@ -83,6 +74,22 @@ impl Call {
             What::Claim(owner) => self.claim(layout, place, (&row, owner), value, drops)?,
         }
         self.beside(layout, place, &row, (expires, version))
+    }
+
+    /// Adds when a Hash ends, and what keeps it: Redis has no empty one, and the script may not
+    /// fail. Answers how many texts that are.
+    fn extra(&mut self, ends: Option<Milliseconds>, is_marked: bool) -> usize {
+        let texts = &mut self.writes.texts;
+        let before = texts.len();
+        if let Some(ends) = ends {
+            texts.push(EXPIRY);
+            texts.number(ends);
+        }
+        if is_marked {
+            texts.push(ROW);
+            texts.push("1");
+        }
+        texts.len() - before
     }
 
     /// Writes what lies beside a row: its place in the list, its version, its end.
