@@ -55,6 +55,6 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
         #[cfg(test)]
         fault: None,
     };
-    let writer = Writer::start(committer)?;
+    let writer = Writer::start(committer, folder.engine())?;
     Ok(Inner { writer, published, changes, tables, folder })
 }

@@ -1,8 +1,8 @@
 //! Who may commit: whoever comes first, for all who come meanwhile; or one thread for all.
 //!
 //! ```text
-//! process, none   caller ─┬─ nobody commits ─▶ Committer ─▶ then those who wait, as a group
-//!                         └─ somebody does, for long ──▶ waits for its answer
+//! process, none   caller ─┬─ commits are brief ─▶ Committer, one after the other
+//!                         └─ others are committing, for long ─▶ leaves its batch to them
 //!                 keeper: every second a sync, the witness, a fresh snapshot; and whoever still
 //!                 waits when a caller has done enough for others
 //! power           callers ─queue─▶ thread: take all that wait ─▶ Committer ─▶ answer each
@@ -15,13 +15,16 @@
 
 use super::commit::Committer;
 use super::error::{closed, poisoned};
+use super::journal;
 use super::lone::Lone;
 use data::store::{Batch, Durability, Outcome};
 use data::{Error, ErrorKind, Result};
 use fjall::PersistMode;
 use futures_channel::oneshot;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, TryLockResult};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -32,9 +35,10 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How often what nobody waits for is done.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// How often a caller tries for the right to commit before it leaves its batch to whoever has it. A
-/// commit takes microseconds, and to be woken for its answer takes longer.
-const TRIES: usize = 8;
+/// As long as commits take no longer, a caller waits for the right to make its own: to leave it to
+/// somebody else and be woken for its answer takes longer. A caller may be a task among others that
+/// its thread serves, so it does not wait where commits are long.
+const BRIEF: Duration = Duration::from_millis(1);
 /// Groups that a caller commits for others before it goes on with its own work.
 const GROUPS_FOR_OTHERS: usize = 4;
 
@@ -63,6 +67,8 @@ pub(super) struct Owned {
 /// looks again for batches after letting it go.
 pub(super) struct Shared {
     committer: Mutex<Committer>,
+    /// Whether the last commit was a long one.
+    is_long: AtomicBool,
     waiting: Mutex<Vec<Waiting>>,
 }
 
@@ -85,7 +91,7 @@ pub(super) enum Answer<T> {
 
 impl Writer {
     /// Starts what the durability needs.
-    pub(super) fn start(committer: Committer) -> Result<Writer> {
+    pub(super) fn start(committer: Committer, engine: PathBuf) -> Result<Writer> {
         if committer.durability == Durability::Power {
             let (queue, work) = channel();
             let owned = Owned { committer: Mutex::new(committer), lone: Lone::default() };
@@ -95,10 +101,11 @@ impl Writer {
             return Ok(Writer::Thread { owned, queue: Some(queue), thread: Some(thread) });
         }
         let committer = Mutex::new(committer);
-        let shared = Arc::new(Shared { committer, waiting: Mutex::default() });
+        let (is_long, waiting) = (AtomicBool::new(false), Mutex::default());
+        let shared = Arc::new(Shared { committer, is_long, waiting });
         let (call, calls) = channel();
         let kept = shared.clone();
-        let keeper = spawn("keyway keeper", move || keep(&kept, &calls))?;
+        let keeper = spawn("keyway keeper", move || keep(&kept, &calls, &engine))?;
         Ok(Writer::Shared { shared, call: Some(call), keeper: Some(keeper) })
     }
 
@@ -274,30 +281,23 @@ fn gather(
 impl Shared {
     /// Commits a batch, or has it wait for whoever is committing.
     fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
-        match self.try_for_right() {
-            Ok(mut committer) => {
-                let answer = committer.commit([batch]).pop();
-                Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
+        let mut committer = match self.committer.try_lock() {
+            Ok(committer) => committer,
+            Err(TryLockError::WouldBlock) if !self.is_long.load(Ordering::Relaxed) => {
+                self.committer.lock().map_err(|_| poisoned())?
             }
-            // A panic in a commit may have left half of it.
-            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
             Err(TryLockError::WouldBlock) => {
                 let (sender, receiver) = oneshot::channel();
                 self.waiting().push((batch.clone(), sender));
-                Ok(Answer::Waiting(receiver))
+                return Ok(Answer::Waiting(receiver));
             }
-        }
-    }
-
-    /// The right to commit, if it is free or soon will be.
-    fn try_for_right(&self) -> TryLockResult<MutexGuard<'_, Committer>> {
-        for _ in 1..TRIES {
-            match self.committer.try_lock() {
-                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-                settled => return settled,
-            }
-        }
-        self.committer.try_lock()
+            // A panic in a commit may have left half of it.
+            Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
+        };
+        let began = Instant::now();
+        let answer = committer.commit([batch]).pop();
+        self.is_long.store(began.elapsed() > BRIEF, Ordering::Relaxed);
+        Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
     }
 
     /// Commits a group of those who wait; says whether there was one. If somebody else is
@@ -344,14 +344,14 @@ impl Shared {
 }
 
 /// The keeper, until nobody can call it any more.
-fn keep(shared: &Shared, calls: &Receiver<()>) {
+fn keep(shared: &Shared, calls: &Receiver<()>, engine: &Path) {
     let mut synced = 0;
     let mut next = Instant::now() + KEEP_EVERY;
     let wait = |next: Instant| next.saturating_duration_since(Instant::now());
     while calls.recv_timeout(wait(next)) != Err(RecvTimeoutError::Disconnected) {
         while shared.serve() {}
         if Instant::now() >= next {
-            tidy(shared, &mut synced);
+            tidy(shared, &mut synced, engine);
             next = Instant::now() + KEEP_EVERY;
         }
     }
@@ -360,7 +360,7 @@ fn keep(shared: &Shared, calls: &Receiver<()>) {
 
 /// What was only handed to the operating system is synced and witnessed, and readers get a snapshot
 /// that lets the engine drop what it has replaced. Nothing if the store is poisoned.
-fn tidy(shared: &Shared, synced: &mut u64) {
+fn tidy(shared: &Shared, synced: &mut u64, engine: &Path) {
     let (database, sequence) = match shared.committer.lock() {
         Ok(mut committer) if !committer.is_poisoned => {
             if committer.number().is_err() {
@@ -375,6 +375,7 @@ fn tidy(shared: &Shared, synced: &mut u64) {
     if sequence == *synced {
         return;
     }
+    journal::write_back(engine);
     // Without the right to commit: commits that come meanwhile are not witnessed, only synced too.
     let result = database.persist(PersistMode::SyncAll);
     if let Ok(mut committer) = shared.committer.lock() {
