@@ -73,16 +73,31 @@ pub fn owner(collection: &CollectionSchema, index: &IndexSchema, keyed: &Keyed) 
     if index.model.unique {
         return split_claim(&keyed.row.value).map(|(owner, _)| owner);
     }
+    let mut owner = Vec::with_capacity(keyed.key.bytes().len());
+    add_owner(collection, index, (keyed.key.as_ref(), &keyed.row.value), &mut owner)?;
+    Ok(Key::from(owner))
+}
+
+/// Adds the key of the record that an entry or claim belongs to, which is given by its key and its
+/// content.
+pub fn add_owner(
+    collection: &CollectionSchema,
+    index: &IndexSchema,
+    (bytes, content): (&[u8], &[u8]),
+    owner: &mut Vec<u8>,
+) -> Result<()> {
+    if index.model.unique {
+        owner.extend_from_slice(split_owner(content).ok_or_else(without_owner)?.0);
+        return Ok(());
+    }
     // The bytes of a segment are the same in every key, and complemented where it sorts the other
     // way: nothing is decoded and encoded again.
-    let bytes = keyed.key.as_ref();
     let mut reader = KeyReader::new(bytes).map_err(corrupt)?;
     let mut ends = [0; key::KEY_SEGMENTS_MAX];
     for (segment, end) in index.key.segments.iter().zip(&mut ends) {
         reader.value(*segment).map_err(corrupt)?;
         *end = reader.offset();
     }
-    let mut owner = Vec::with_capacity(bytes.len());
     owner.extend_from_slice(&collection.key.space.to_be_bytes());
     for (position, segment) in index.primary.iter().zip(&collection.key.segments) {
         let start = match position.checked_sub(1) {
@@ -97,20 +112,19 @@ pub fn owner(collection: &CollectionSchema, index: &IndexSchema, keyed: &Keyed) 
             false => owner.extend(bytes.iter().map(|byte| !byte)),
         }
     }
-    Ok(Key::from(owner))
+    Ok(())
+}
+
+/// The owner's key in a claim's content, and what follows it.
+fn split_owner(content: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = content.split_first_chunk::<OWNER_LENGTH_BYTES>()?;
+    rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))
 }
 
 /// A claim's content: the owner's key, and what the index keeps.
 pub fn split_claim(content: &Bytes) -> Result<(Key, Bytes)> {
-    let Some((length, rest)) = content.split_first_chunk::<OWNER_LENGTH_BYTES>() else {
-        return Err(without_owner());
-    };
-    let length = usize::from(u16::from_be_bytes(*length));
-    if length > rest.len() {
-        return Err(without_owner());
-    }
-    let end = OWNER_LENGTH_BYTES + length;
-    Ok((Key::new(content.slice(OWNER_LENGTH_BYTES..end)), content.slice(end..)))
+    let (owner, kept) = split_owner(content).ok_or_else(without_owner)?;
+    Ok((Key::new(content.slice_ref(owner)), content.slice_ref(kept)))
 }
 
 /// The content of a claim: whose it is, and what the index keeps.

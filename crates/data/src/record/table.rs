@@ -82,6 +82,114 @@ pub(super) fn write(
     }
 }
 
+/// The front of a record whose payloads are written behind it one after the other. Room is made
+/// for a short entry of each field; whatever is then not as it was expected is put right at the
+/// end.
+#[derive(Debug)]
+pub(super) struct Front {
+    /// Where the record begins, and where its payloads do.
+    start: usize,
+    payloads: usize,
+    /// Entries that were written.
+    count: usize,
+    /// Every entry, once ends need 4 bytes.
+    long: Vec<(u16, usize)>,
+    nulls: Vec<u16>,
+}
+
+impl Front {
+    /// Makes room for a front with so many fields.
+    #[inline]
+    pub(super) fn new(fields: usize, record: &mut Vec<u8>) -> Self {
+        let start = record.len();
+        let payloads = start + size(fields, 0, 0);
+        record.resize(payloads, 0);
+        Front { start, payloads, count: 0, long: Vec::new(), nulls: Vec::new() }
+    }
+
+    /// The field with this number, larger than those before, ends where the record does now.
+    #[inline]
+    pub(super) fn ends(&mut self, number: u16, record: &mut [u8]) {
+        let end = record.len() - self.payloads;
+        let entry = self.entry(self.count);
+        self.count += 1;
+        match (u16::try_from(end), record.get_mut(entry)) {
+            (Ok(end), Some(entry)) if self.long.is_empty() => {
+                let ([n0, n1], [e0, e1]) = (number.to_be_bytes(), end.to_be_bytes());
+                entry.copy_from_slice(&[n0, n1, e0, e1]);
+            }
+            _ => self.long_end(number, end, record),
+        }
+    }
+
+    /// The field with this number is null, which must be said.
+    pub(super) fn null(&mut self, number: u16) {
+        self.nulls.push(number);
+    }
+
+    /// Bytes of payload so far.
+    pub(super) fn bytes(&self, record: &[u8]) -> usize {
+        record.len() - self.payloads
+    }
+
+    /// Completes the front; nothing more is written behind it.
+    #[inline]
+    pub(super) fn finish(self, record: &mut Vec<u8>) {
+        if !self.long.is_empty() || !self.nulls.is_empty() {
+            return self.finish_rare(record);
+        }
+        let ([high, low], end) = ((self.count as u16).to_be_bytes(), self.entry(self.count).start);
+        if let Some(head) = record.get_mut(self.start..self.start + 3) {
+            head.copy_from_slice(&[VERSION, high, low]);
+        }
+        // Fewer entries than there was room for.
+        if end < self.payloads {
+            record.drain(end..self.payloads);
+        }
+    }
+
+    /// Where a short entry stands.
+    fn entry(&self, position: usize) -> std::ops::Range<usize> {
+        let start = self.start + size(position, 0, 0);
+        start..start + entry_size(false)
+    }
+
+    #[cold]
+    fn long_end(&mut self, number: u16, end: usize, record: &[u8]) {
+        if self.long.is_empty() {
+            self.long = self.short_entries(self.count - 1, record);
+        }
+        self.long.push((number, end));
+    }
+
+    fn short_entries(&self, count: usize, record: &[u8]) -> Vec<(u16, usize)> {
+        let entries = record.get(self.entry(0).start..self.entry(count).start);
+        let (entries, _) = entries.unwrap_or_default().as_chunks::<4>();
+        let entry = |[n0, n1, e0, e1]: &[u8; 4]| {
+            (u16::from_be_bytes([*n0, *n1]), u16::from_be_bytes([*e0, *e1]).into())
+        };
+        entries.iter().map(entry).collect()
+    }
+
+    #[cold]
+    fn finish_rare(mut self, record: &mut Vec<u8>) {
+        let entries = match self.long.is_empty() {
+            true => self.short_entries(self.count, record),
+            false => std::mem::take(&mut self.long),
+        };
+        let payloads = record.split_off(self.payloads);
+        record.truncate(self.start);
+        let mut start = 0;
+        let lengths = entries.iter().map(|(number, end)| {
+            let length = end - start;
+            start = *end;
+            (*number, length)
+        });
+        write(lengths, &self.nulls, payloads.len(), record);
+        record.extend_from_slice(&payloads);
+    }
+}
+
 impl<'r> Table<'r> {
     /// The front of a record.
     #[inline]

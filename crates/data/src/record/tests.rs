@@ -1,6 +1,6 @@
 //! Records: nothing is lost, fields come and go, and no bytes make a reader panic.
 
-use super::{RecordField, RecordShape, fields_of};
+use super::{Payload, RecordField, RecordShape, fields_of};
 use crate::catalogue::BODY_NUMBER;
 use crate::error::ErrorKind;
 use crate::value::Value;
@@ -58,6 +58,62 @@ fn what_is_encoded_is_decoded_again_whole_and_field_by_field() {
             assert_eq!(shape.read(&record, slot).unwrap(), *value, "seed {seed}, slot {slot}");
         }
         assert_eq!(shape.encode(&values).unwrap(), record, "seed {seed}: one spelling");
+    }
+}
+
+/// The record of these values, added behind other bytes.
+fn behind(shape: &RecordShape, values: &[Value], bytes: &mut Vec<u8>) -> crate::Result<()> {
+    shape.encode_behind(bytes, |slot, field, bytes| {
+        let value = &values[slot];
+        if !value.is_null() {
+            let payload = Payload::of(value, field.field_type.required())?;
+            bytes.extend_from_slice(payload.as_ref());
+        }
+        Ok(!value.is_null())
+    })
+}
+
+#[test]
+fn a_record_behind_other_bytes_is_the_same() {
+    let mut all = Vec::new();
+    for seed in 0..10_000 {
+        let sample = Sample::new(seed);
+        let shape = random_shape(&sample);
+        let values = random_values(&sample, &shape);
+        let start = all.len();
+        behind(&shape, &values, &mut all).unwrap();
+        assert_eq!(shape.encode(&values).unwrap(), all[start..], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_long_record_behind_other_bytes_is_the_same_and_a_refused_one_adds_nothing() {
+    let fields = vec![
+        field(4, Type::Bytes),
+        field(1, Type::Bytes),
+        RecordField { number: 2, field_type: optional(Type::Bool), missing: Value::Bool(true) },
+        field(3, optional(Type::Bytes)),
+        field(BODY_NUMBER, Type::Bytes),
+    ];
+    let shape = RecordShape { fields };
+    let bytes = |length: usize| Value::Bytes(Bytes::from(vec![7; length]));
+    let half = usize::from(u16::MAX) / 2;
+    let most = usize::try_from(VALUE_BYTES_MAX).unwrap();
+    for first in [0, 1, half, half + 1, half + 2, 2 * half, 2 * half + 1, 2 * half + 2, most] {
+        for second in [half, most - 100, most] {
+            for third in [Value::Null, bytes(half)] {
+                let values = [bytes(first), bytes(half), Value::Null, third, bytes(second)];
+                let mut added = vec![1, 2, 3];
+                match (shape.encode(&values), behind(&shape, &values, &mut added)) {
+                    (Ok(record), Ok(())) => assert_eq!(added[3..], record),
+                    (Err(one), Err(other)) => {
+                        assert_eq!(one.to_string(), other.to_string());
+                        assert_eq!(added, [1, 2, 3]);
+                    }
+                    (one, other) => panic!("{one:?} and {other:?}"),
+                }
+            }
+        }
     }
 }
 

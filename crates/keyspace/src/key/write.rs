@@ -30,6 +30,15 @@ impl<'b> KeyWriter<'b> {
         Self { buffer, start, segments: 0 }
     }
 
+    /// Begins a key at the end of `buffer` with the front of one, its collection included.
+    #[inline]
+    #[must_use]
+    pub fn with_front(buffer: &'b mut Vec<u8>, front: &[u8]) -> Self {
+        let start = buffer.len();
+        buffer.extend_from_slice(front);
+        Self { buffer, start, segments: 0 }
+    }
+
     /// Goes on with bytes that are already a key, or the front of one.
     #[inline]
     pub(super) fn resume(buffer: &'b mut Vec<u8>) -> Self {
