@@ -12,3 +12,4 @@ pub mod key;
 pub mod range;
 #[cfg(test)]
 mod tests;
+pub mod ulid;

@@ -167,10 +167,10 @@ struct Work<'w> {
 }
 
 /// Reads what the batch looks at, judges it, and writes.
-async fn checked(
-    work: Work<'_>,
+async fn checked<'w>(
+    work: Work<'w>,
     lease: &mut Lease,
-    opening: &mut Vec<Request<'_>>,
+    opening: &mut Vec<Request<'w>>,
     sent: &mut bool,
 ) -> Result<Done, Fault> {
     let Work { ready, batch, until } = work;
@@ -307,11 +307,11 @@ fn looked_at<'k>(
     Ok(found)
 }
 
-async fn peek(
+async fn peek<'k>(
     lease: &mut Lease,
-    table: &Table,
-    keys: &[&Key],
-    requests: &mut Vec<Request<'_>>,
+    table: &'k Table,
+    keys: &[&'k Key],
+    requests: &mut Vec<Request<'k>>,
 ) -> Result<(), Fault> {
     if let (Some(many), true) = (&table.many, keys.len() > 1) {
         let values = many.values(table, keys).map_err(Fault::Refused)?;

@@ -11,15 +11,16 @@
 use super::error::{self, Fault};
 use super::value::Native;
 use data::{Error, ErrorKind, Result};
-use futures_util::stream::{FuturesOrdered, StreamExt};
+use futures_util::future::join_all;
+use futures_util::stream::StreamExt;
 use std::collections::HashMap;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Config, NoTls, Row, RowStream, Statement};
+use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
 /// How long connecting may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -196,59 +197,52 @@ impl Lease {
     ) -> Result<Vec<Vec<Row>>, Fault> {
         let until = until.min(Instant::now() + ANSWER_WITHIN);
         let client = &self.connection()?.client;
-        let mut answers = FuturesOrdered::new();
-        for request in requests {
-            answers.push_back(answer(client, request));
-        }
+        // All are sent before any is waited for.
+        let answers = join_all(requests.into_iter().map(|request| answer(client, request)));
+        let Ok(answers) = timeout_at(until, answers).await else {
+            return Err(Fault::Lost(error::late()));
+        };
         let mut rows = Vec::with_capacity(answers.len());
         let mut failed: Option<Fault> = None;
-        let all = async {
-            while let Some(answer) = answers.next().await {
-                match answer {
-                    Ok(found) => rows.push(found),
-                    Err(error) => {
-                        let fault = Fault::from(error);
-                        // A connection that is gone says so whatever failed before.
-                        if failed.is_none() || matches!(fault, Fault::Lost(_)) {
-                            failed = Some(fault);
-                        }
+        for answer in answers {
+            match answer {
+                Ok(found) => rows.push(found),
+                Err(error) => {
+                    let fault = Fault::from(error);
+                    // A connection that is gone says so whatever failed before.
+                    if failed.is_none() || matches!(fault, Fault::Lost(_)) {
+                        failed = Some(fault);
                     }
                 }
             }
-        };
-        if timeout_at(until, all).await.is_err() {
-            return Err(Fault::Lost(error::late()));
         }
         match failed {
             None => Ok(rows),
             Some(fault) => Err(fault),
         }
     }
-}
 
-impl Lease {
-    /// Begins to read the rows of a statement. A connection whose rows are not all read is not
-    /// given back.
-    pub(super) async fn stream(
+    /// The rows of one statement, each handed to `take` until it has had enough; says whether all
+    /// were read. A connection whose rows are not all read is not given back.
+    pub(super) async fn read(
         &mut self,
-        statement: Statement,
-        values: Vec<Native<'_>>,
+        (text, values): (&Arc<str>, &[Native<'_>]),
         until: Instant,
-    ) -> Result<Rows, Fault> {
+        mut take: impl FnMut(&Row) -> Result<bool>,
+    ) -> Result<bool, Fault> {
+        let statement = self.statement(text).await?;
         let client = &self.connection()?.client;
-        let begun = timeout_at(until, client.query_raw(&statement, values)).await;
-        let stream = begun.map_err(|_| Fault::Lost(error::late()))??;
-        Ok(Rows(Box::pin(stream)))
-    }
-}
-
-/// Rows as they come.
-pub(super) struct Rows(Pin<Box<RowStream>>);
-
-impl Rows {
-    /// The next row, whenever it comes.
-    pub(super) async fn next(&mut self) -> Result<Option<Row>, Fault> {
-        Ok(self.0.next().await.transpose()?)
+        // One clock for all rows: a page has up to a thousand.
+        let read = async {
+            let mut rows = pin!(client.query_raw(&statement, values).await?);
+            while let Some(row) = rows.next().await {
+                if !take(&row?).map_err(Fault::Refused)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        timeout_at(until, read).await.unwrap_or_else(|_| Err(Fault::Lost(error::late())))
     }
 }
 
@@ -256,7 +250,7 @@ async fn answer(client: &Client, request: Request<'_>) -> Result<Vec<Row>, tokio
     match request {
         Request::Plain(text) => client.batch_execute(text).await.map(|()| Vec::new()),
         Request::Prepared(statement, values) => {
-            let mut stream = std::pin::pin!(client.query_raw(&statement, values).await?);
+            let mut stream = pin!(client.query_raw(&statement, values).await?);
             let mut rows = Vec::new();
             while let Some(row) = stream.next().await {
                 rows.push(row?);

@@ -22,6 +22,7 @@ mod lock;
 mod open;
 mod outcome;
 mod read;
+mod row;
 mod statement;
 mod steps;
 mod structure;
@@ -29,6 +30,7 @@ mod sweep;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod through;
 mod value;
 
 use async_trait::async_trait;
@@ -36,7 +38,8 @@ use connection::Pool;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+    Batch, Description, Durability, Joined, Key, Outcome, Page, Reach, Row, Scan, Store, Through,
+    Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -175,6 +178,12 @@ impl Store for PostgresStore {
         scan.check_limits()?;
         let ready = self.ready()?;
         self.within(read::scan(&ready, scan)).await
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        through.scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(through::scan(&ready, through)).await
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {

@@ -9,25 +9,30 @@
 
 use super::Ready;
 use super::connection::{Lease, Request};
-use super::error::{self, Fault};
+use super::error::Fault;
 use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
 use crate::native::range::{bounds, spaces};
-use crate::sql::statement::{ScanForm, scan_values};
+use crate::sql::pack::Pack;
+use crate::sql::statement::{ScanForm, scan_segments};
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
-use data::{Error, ErrorKind, Result, Value};
+use data::{Error, ErrorKind, Result};
+use keyspace::key;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// How long a read may wait for a connection and its answer.
 const READ_WITHIN: Duration = Duration::from_secs(20);
 /// Connections a read may lose.
 const TRIES: usize = 3;
+
+/// Rows for which room is made before they are read.
+const ROWS_EXPECTED: usize = 64;
 
 /// Statements of one transaction see one state.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -41,8 +46,10 @@ struct Wanted<'k> {
 
 /// The rows under these keys, in their order.
 pub(super) async fn get(ready: &Ready, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
+    match keys {
+        [] => return Ok(Vec::new()),
+        [key] => return Ok(vec![one(ready, key).await?]),
+        _ => {}
     }
     let wanted = by_table(ready, keys)?;
     let mut tries = Tries::new();
@@ -58,19 +65,41 @@ pub(super) async fn get(ready: &Ready, keys: &[Key]) -> Result<Vec<Option<Row>>>
     }
 }
 
+/// The row under a key.
+async fn one(ready: &Ready, key: &Key) -> Result<Option<Row>> {
+    let table = ready.tables.of(key)?;
+    let values = table.values_of(key)?;
+    let mut tries = Tries::new();
+    loop {
+        let mut lease = ready.pool.lease(tries.until).await?;
+        let mut row = None;
+        let read = lease.read((&table.get, &values), tries.until, |found| {
+            row = Some(table.row(key, found, 0)?);
+            Ok(true)
+        });
+        match read.await {
+            Ok(_) => {
+                lease.give_back();
+                return Ok(row);
+            }
+            Err(fault) => tries.failed(fault)?,
+        }
+    }
+}
+
 /// How often a read may lose its connection.
-struct Tries {
+pub(super) struct Tries {
     left: usize,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Tries {
-    fn new() -> Tries {
+    pub(super) fn new() -> Tries {
         Tries { left: TRIES, until: Instant::now() + READ_WITHIN }
     }
 
     /// Goes on if the read may be done again.
-    fn failed(&mut self, fault: Fault) -> Result<()> {
+    pub(super) fn failed(&mut self, fault: Fault) -> Result<()> {
         self.left = self.left.saturating_sub(1);
         match fault {
             Fault::Lost(_) | Fault::Again(_) if self.left > 0 => Ok(()),
@@ -136,11 +165,11 @@ fn taken(
     Ok(rows)
 }
 
-impl Wanted<'_> {
+impl<'k> Wanted<'k> {
     async fn requests(
         &self,
         lease: &mut Lease,
-        requests: &mut Vec<Request<'_>>,
+        requests: &mut Vec<Request<'k>>,
     ) -> Result<(), Fault> {
         let table = self.table;
         if let (Some(many), true) = (&table.many, self.keys.len() > 1) {
@@ -150,8 +179,7 @@ impl Wanted<'_> {
         }
         let statement = lease.statement(&table.get).await?;
         for key in &self.keys {
-            let segments = table.shape.shape().decode(key).map_err(Fault::Refused)?;
-            let values = table.key_values(&segments).map_err(Fault::Refused)?;
+            let values = table.values_of(key).map_err(Fault::Refused)?;
             requests.push(Request::Prepared(statement.clone(), values));
         }
         Ok(())
@@ -244,19 +272,21 @@ pub(super) async fn walk(ready: &Ready, asked: &Scan) -> Result<Page> {
     let start = asked.range.start.as_ref();
     let limit = table.likely_rows(asked.rows);
     // Going on after a row begins with its key and a zero byte.
-    let (text, mut values) = match start.split_last() {
-        Some((0, key)) if key.len() > 2 => {
-            let key = Key::new(asked.range.start.slice(..key.len()));
-            (next, table.values_of(&key)?)
-        }
-        _ => (first, Vec::new()),
+    let last = match start.split_last() {
+        Some((0, key)) if key.len() > 2 => Some(Key::new(asked.range.start.slice(..key.len()))),
+        _ => None,
+    };
+    let (text, mut values) = match &last {
+        Some(last) => (next, table.values_of(last)?),
+        None => (first, Vec::new()),
     };
     values.push(Native::I64(i64::try_from(limit).unwrap_or(i64::MAX)));
     let whole = Range {
         start: asked.range.start.slice(..start.len().min(2)),
         end: asked.range.end.clone(),
     };
-    let rows = tried(ready, table, &whole, (text, values)).await?;
+    let front = table.shape.space.to_be_bytes();
+    let rows = tried(ready, (table, &whole), (text, &values), (&front, 0)).await?;
     let bytes: usize = rows.iter().map(|keyed| keyed.key.bytes().len() + keyed.row.weight()).sum();
     let end = match (bytes >= PAGE_BYTES_MAX, rows.len() >= asked.rows) {
         (_, true) => End::Rows,
@@ -273,98 +303,84 @@ pub(super) async fn walk(ready: &Ready, asked: &Scan) -> Result<Page> {
     Ok(Page { rows, end })
 }
 
+/// A scan of one table, taken apart: the forms of its stretches, and the values of its statement.
+pub(super) struct Question<'q> {
+    /// One for each stretch.
+    pub(super) forms: Vec<ScanForm>,
+    /// The values of all stretches.
+    pub(super) values: Vec<Native<'q>>,
+    /// What all keys begin with, which is not read from each of them.
+    pub(super) front: Vec<u8>,
+    /// The segments that are in front.
+    pub(super) known: usize,
+}
+
+impl<'q> Question<'q> {
+    /// The question for so many rows of a range; nothing where none can be.
+    pub(super) fn new(
+        table: &'q Table,
+        range: &'q Range,
+        reverse: bool,
+        rows: usize,
+    ) -> Result<Option<Self>> {
+        let shape = table.shape.shape();
+        let Some(bounds) = bounds(shape, range) else { return Ok(None) };
+        let known = bounds.equal.len();
+        let front = key::encode_front(shape.space, &shape.segments, &bounds.equal)?;
+        let mut stretches = bounds.stretches(shape);
+        if reverse {
+            stretches.reverse();
+        }
+        let forms: Vec<ScanForm> = stretches.iter().map(|s| ScanForm::of(s, reverse)).collect();
+        let mut values = Vec::new();
+        for stretch in stretches {
+            values.extend(table.literal());
+            values.extend(scan_segments(stretch).map(|(_, value)| Native::of_segment(value)));
+            values.push(Native::I64(i64::try_from(rows).unwrap_or(i64::MAX)));
+        }
+        Ok(Some(Question { forms, values, front, known }))
+    }
+}
+
 async fn stretch(
     ready: &Ready,
-    table: &Arc<Table>,
+    table: &Table,
     range: &Range,
     reverse: bool,
     rows: usize,
 ) -> Result<Vec<Keyed>> {
-    let Some(bounds) = bounds(table.shape.shape(), range) else { return Ok(Vec::new()) };
-    let mut stretches = bounds.stretches(table.shape.shape());
-    if reverse {
-        stretches.reverse();
-    }
-    let limit = Native::I64(i64::try_from(rows).unwrap_or(i64::MAX));
-    let forms: Vec<ScanForm> = stretches.iter().map(|s| ScanForm::of(s, reverse)).collect();
-    let mut values = Vec::new();
-    for stretch in stretches {
-        values.extend(table.literal_values()?);
-        for (segment, value) in scan_values(stretch) {
-            values.push(table.segment_value(segment, &value)?);
-        }
-        values.push(limit.clone());
-    }
-    tried(ready, table, range, (&table.scan(forms), values)).await
+    let Some(question) = Question::new(table, range, reverse, rows)? else {
+        return Ok(Vec::new());
+    };
+    let Question { forms, values, front, known } = question;
+    let text = table.scan(forms, known);
+    tried(ready, (table, range), (&text, &values), (&front, known)).await
 }
 
-/// The rows of a statement, up to what a page holds; again if the connection is lost.
+/// The rows of a statement, up to what a page holds; again if the connection is lost. Its keys have
+/// a front, where the first `known` segments are.
 async fn tried(
     ready: &Ready,
-    table: &Table,
-    range: &Range,
-    (text, values): (&Arc<str>, Vec<Native<'static>>),
+    (table, range): (&Table, &Range),
+    statement: (&Arc<str>, &[Native<'_>]),
+    (front, known): (&[u8], usize),
 ) -> Result<Vec<Keyed>> {
     let mut tries = Tries::new();
     loop {
         let mut lease = ready.pool.lease(tries.until).await?;
-        match page(&mut lease, table, range, (text, values.clone()), tries.until).await {
-            Ok((rows, is_read)) => {
-                if is_read {
+        let mut pack = Pack::new(ROWS_EXPECTED);
+        let read = lease.read(statement, tries.until, |found| {
+            table.pack(found, (front, known), range, &mut pack)?;
+            Ok(pack.bytes() < PAGE_BYTES_MAX)
+        });
+        match read.await {
+            Ok(is_whole) => {
+                if is_whole {
                     lease.give_back();
                 }
-                return Ok(rows);
+                return Ok(pack.finish());
             }
             Err(fault) => tries.failed(fault)?,
-        }
-    }
-}
-
-/// The rows of a statement, up to what a page holds, and whether that was all of them.
-async fn page(
-    lease: &mut Lease,
-    table: &Table,
-    range: &Range,
-    (text, values): (&Arc<str>, Vec<Native<'static>>),
-    until: Instant,
-) -> Result<(Vec<Keyed>, bool), Fault> {
-    let statement = lease.statement(text).await?;
-    let mut found = lease.stream(statement, values, until).await?;
-    // One clock for all rows: a page has up to a thousand.
-    let read = async {
-        let mut rows = Vec::new();
-        let mut bytes = 0;
-        while let Some(row) = found.next().await? {
-            let keyed = table.keyed(&row).map_err(Fault::Refused)?;
-            // Every key that can be here is; whoever asked is told of no other.
-            if !range.contains(keyed.key.as_ref()) {
-                continue;
-            }
-            bytes += keyed.key.bytes().len() + keyed.row.weight();
-            rows.push(keyed);
-            if bytes >= PAGE_BYTES_MAX {
-                return Ok((rows, false));
-            }
-        }
-        Ok((rows, true))
-    };
-    timeout_at(until, read).await.unwrap_or_else(|_| Err(Fault::Lost(error::late())))
-}
-
-/// The values of a column, for a statement about one of its segments.
-impl Table {
-    fn literal_values(&self) -> Result<Vec<Native<'static>>> {
-        match self.shape.segments.is_empty() {
-            true => self.key_values(&[]),
-            false => Ok(Vec::new()),
-        }
-    }
-
-    fn segment_value(&self, segment: usize, value: &Value) -> Result<Native<'static>> {
-        let place = self.shape.segments.get(segment);
-        match place.and_then(|place| self.shape.columns.get(*place)) {
-            Some(column) => Ok(Native::of_field(value, &column.value_type)?.into_owned()),
-            None => Err(Error::new(ErrorKind::Internal, "a range has a segment too many")),
         }
     }
 }

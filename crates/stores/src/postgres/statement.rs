@@ -101,12 +101,11 @@ impl Many {
     }
 
     /// The values of a statement about these keys.
-    pub(super) fn values(&self, table: &Table, keys: &[&Key]) -> Result<Vec<Native<'static>>> {
-        let mut arrays: Vec<Vec<Native<'static>>> =
+    pub(super) fn values<'k>(&self, table: &'k Table, keys: &[&'k Key]) -> Result<Vec<Native<'k>>> {
+        let mut arrays: Vec<Vec<Native<'k>>> =
             self.elements.iter().map(|_| Vec::with_capacity(keys.len())).collect();
         for key in keys {
-            let values = table.key_values(&table.shape.shape().decode(key)?)?;
-            for (array, value) in arrays.iter_mut().zip(values) {
+            for (array, value) in arrays.iter_mut().zip(table.values_of(key)?) {
                 array.push(value);
             }
         }
@@ -218,12 +217,16 @@ pub(super) fn whole_key(shape: &TableShape<PostgresType>) -> String {
 }
 
 /// Stretches one behind the other, each read only as far as the ones before it leave room.
-pub(super) fn stretches(shape: &TableShape<PostgresType>, forms: &[ScanForm]) -> String {
+pub(super) fn stretches(
+    shape: &TableShape<PostgresType>,
+    forms: &[ScanForm],
+    write: impl Fn(ScanForm) -> String,
+) -> String {
     let mut parts = Vec::new();
     let mut values = 0;
     for form in forms {
         // Every stretch counts its values anew; the last of each is its limit.
-        let text = WRITER.scan(shape, *form);
+        let text = write(*form);
         let edge = |edge: Option<(usize, bool)>| edge.map_or(0, |(values, _)| values);
         let literals = shape.key.len() - shape.segments.len();
         let count = literals + form.equal + edge(form.lower) + edge(form.upper) + 1;

@@ -101,7 +101,8 @@ async fn end(
 ) -> Result<(), Fault> {
     let table = ready.tables.of(key).map_err(Fault::Refused)?;
     let Some(sweep) = &table.sweep else { return Ok(()) };
-    let mut values = table.values_of(key).map_err(Fault::Refused)?;
+    let values = table.values_of(key).map_err(Fault::Refused)?;
+    let mut values: Vec<Native<'static>> = values.into_iter().map(Native::into_owned).collect();
     values.push(Native::instant(now));
     requests.push(Request::Prepared(lease.statement(&sweep.ended).await?, values));
     Ok(())

@@ -1,27 +1,29 @@
-//! The tables of a schema with their statements, and rows as values for them.
+//! The tables of a schema with their statements, and keys and rows as values for them.
 //!
 //! ```text
-//! key, row ─▶ a value for each column ─▶ put          get, scan ─▶ columns ─▶ key, row
+//! key, row ─▶ a value for each column ─▶ put          get, scan ─▶ columns ─▶ row.rs
 //! ```
 //!
 //! Statements are written once and prepared once a connection. Tables are named without their
 //! schema: a session looks into one schema only.
 
+use super::binary::escaped;
 use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
-use super::value::{self, NEVER, Native, Raw};
-use crate::native;
+use super::value::{NEVER, Native};
+use crate::sql::join::Join;
 use crate::sql::statement::ScanForm;
 use crate::sql::table::{ColumnShape, Part, Parts, TableShape};
-use bytes::Bytes;
 use data::schema::{CollectionSchema, ContentShape, Schema, Slot, Space};
-use data::store::{Key, Keyed, Row, Version};
+use data::store::Key;
 use data::{Error, ErrorKind, Result, Value};
+use keyspace::key::{self, KeyReader};
 use keyspace::layout::postgres::{PostgresLayout, PostgresType};
 use keyspace::layout::tables::Purpose;
 use keyspace::model::Type;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio_postgres::types::Type as NativeType;
 
 /// Everything there is for a keyspace.
@@ -56,13 +58,21 @@ pub(super) struct Table {
     pub(super) sweep: Option<Sweep>,
     /// Rows that are likely to fit into a page.
     pub(super) page_rows: AtomicUsize,
+    /// The same of entries with the rows they name.
+    pub(super) joined_rows: AtomicUsize,
     /// The collection whose rows are read without their values; not where a field is a list.
-    direct: Option<Arc<CollectionSchema>>,
+    pub(super) direct: Option<Arc<CollectionSchema>>,
     /// Where the version and the end stand in the content.
-    version: Option<usize>,
-    expires: Option<usize>,
-    scans: RwLock<HashMap<Vec<ScanForm>, Arc<str>>>,
+    pub(super) version: Option<usize>,
+    pub(super) expires: Option<usize>,
+    scans: Scans,
+    /// The same with the rows that entries name.
+    throughs: Scans,
+    join: OnceLock<Option<Join>>,
 }
+
+/// The statement of each scan so far. They are few, and looked through faster than found.
+type Scans = RwLock<Vec<(Vec<ScanForm>, Arc<str>)>>;
 
 impl Tables {
     pub(super) fn new(layout: &PostgresLayout, schema: Arc<Schema>) -> Result<Tables> {
@@ -126,46 +136,60 @@ impl Table {
             walk: walk(&shape),
             sweep: Sweep::new(&shape),
             page_rows: AtomicUsize::new(usize::MAX),
+            joined_rows: AtomicUsize::new(usize::MAX),
             direct: shape.collection().filter(|of| is_direct(of)).cloned(),
             version: shape.content.iter().position(|place| is_version(&shape, *place)),
             expires: shape.content.iter().position(|place| Some(*place) == shape.expires),
             scans: RwLock::default(),
+            throughs: RwLock::default(),
+            join: OnceLock::new(),
             shape,
         }
     }
 
-    /// The statement of a scan over these stretches, one behind the other.
-    pub(super) fn scan(&self, forms: Vec<ScanForm>) -> Arc<str> {
-        let known = self.scans.read().unwrap_or_else(PoisonError::into_inner).get(&forms).cloned();
-        if let Some(known) = known {
-            return known;
-        }
-        let text: Arc<str> = match forms.as_slice() {
-            [one] => WRITER.scan(&self.shape, *one).into(),
-            several => stretches(&self.shape, several).into(),
-        };
-        let mut scans = self.scans.write().unwrap_or_else(PoisonError::into_inner);
-        scans.insert(forms, text.clone());
-        text
+    /// The statement of a scan over these stretches, one behind the other; it leaves out the first
+    /// `known` segments, which are the same in all of them.
+    pub(super) fn scan(&self, forms: Vec<ScanForm>, known: usize) -> Arc<str> {
+        text(&self.scans, forms, |form| WRITER.scan(&self.shape, form, known), &self.shape)
     }
 
-    /// The values of a primary key's columns.
-    pub(super) fn key_values(&self, segments: &[Value]) -> Result<Vec<Native<'static>>> {
-        let columns = self.shape.key.iter().filter_map(|place| self.shape.columns.get(*place));
-        let value = |column: &ColumnShape<PostgresType>| match &column.part {
-            Part::Literal(text) => owned(&Value::Text(text.clone()), column),
-            Part::Segment(place) => match segments.get(*place) {
-                Some(value) => owned(value, column),
-                None => Err(Error::new(ErrorKind::Internal, "a key has too few values")),
-            },
-            _ => Err(Error::new(ErrorKind::Internal, "a key has a column that is no segment")),
-        };
-        columns.map(value).collect()
+    /// The same with the rows that its entries name.
+    pub(super) fn scan_through(
+        &self,
+        (rows, join): (&Table, &Join),
+        forms: Vec<ScanForm>,
+        known: usize,
+    ) -> Arc<str> {
+        let both = (&self.shape, &rows.shape);
+        let write = |form| WRITER.scan_through(both, join, form, known);
+        text(&self.throughs, forms, write, &self.shape)
+    }
+
+    /// How its entries lead to rows of this table inside one statement, if they do.
+    pub(super) fn join(&self, rows: &Table) -> Option<&Join> {
+        self.join.get_or_init(|| Join::new(&self.shape, &rows.shape)).as_ref()
     }
 
     /// The values of a primary key's columns, of an encoded key.
-    pub(super) fn values_of(&self, key: &Key) -> Result<Vec<Native<'static>>> {
-        self.key_values(&self.shape.shape().decode(key)?)
+    pub(super) fn values_of<'k>(&'k self, key: &'k Key) -> Result<Vec<Native<'k>>> {
+        let mut values = Vec::with_capacity(self.shape.key.len());
+        values.extend(self.literal());
+        let shape = self.shape.shape();
+        let mut reader = KeyReader::new(key.as_ref()).map_err(unreadable)?;
+        for segment in &shape.segments {
+            let value = reader.value(*segment).map_err(unreadable)?;
+            values.push(Native::of_segment(value));
+        }
+        if shape.attempt {
+            reader.uuid(key::Direction::Ascending).map_err(unreadable)?;
+        }
+        reader.finish().map_err(unreadable)?;
+        Ok(values)
+    }
+
+    /// The literal of a key that has nothing else.
+    pub(super) fn literal(&self) -> Option<Native<'_>> {
+        self.shape.literal().map(|text| Native::Bytes(escaped(Cow::Borrowed(text))))
     }
 
     /// The values of every column of a row.
@@ -182,97 +206,16 @@ impl Table {
         Ok(natives)
     }
 
-    /// The parts of a scanned row: its key, and what it is.
-    pub(super) fn keyed(&self, found: &tokio_postgres::Row) -> Result<Keyed> {
-        let shape = self.shape.shape();
-        let mut segments = Vec::with_capacity(shape.segments.len());
-        for (place, segment) in shape.segments.iter().enumerate() {
-            let Some(raw) = raw(found, place)? else {
-                return Err(Error::new(ErrorKind::Corrupt, "a column of a key is null"));
-            };
-            segments.push(value::segment(segment.kind, raw)?);
-        }
-        let key = native::key::encode(shape, &segments)?;
-        let row = self.row(&key, found, segments.len())?;
-        Ok(Keyed { key, row })
-    }
-
-    /// A row whose key is known; its content begins at the column `from`.
-    pub(super) fn row(&self, key: &Key, found: &tokio_postgres::Row, from: usize) -> Result<Row> {
-        if let Some(value) = self.content(found, from)? {
-            let column = |place: Option<usize>| match place {
-                Some(place) => raw(found, from + place),
-                None => Ok(None),
-            };
-            let version = column(self.version)?.map(version).transpose()?;
-            let expires = value::expires(column(self.expires)?)?;
-            return Ok(Row { value, version, expires, trail: None });
-        }
-        let segments = self.shape.shape().decode(key)?;
-        let content = self.columns(found, from, &self.shape.content)?;
-        self.shape.row_of(&segments, content)
-    }
-
-    /// The content of a row, straight from its columns; none where its values must be known.
-    fn content(&self, found: &tokio_postgres::Row, from: usize) -> Result<Option<Bytes>> {
-        let one = || match raw(found, from)? {
-            Some(raw) => Ok(raw),
-            None => Err(Error::new(ErrorKind::Corrupt, "a column has no value")),
-        };
-        let Some(direct) = &self.direct else { return Ok(None) };
-        Ok(Some(match &direct.content {
-            ContentShape::Nothing => Bytes::new(),
-            ContentShape::Text => value::text_bytes(one()?)?,
-            ContentShape::Bytes | ContentShape::Json | ContentShape::Count => {
-                Bytes::copy_from_slice(one()?)
-            }
-            ContentShape::Record(shape) => {
-                shape.encode_payloads(|slot, field| match raw(found, from + slot)? {
-                    None => Ok(None),
-                    Some(raw) => value::payload(&field.field_type, raw),
-                })?
-            }
-        }))
-    }
-
-    /// What a check or an addition needs of a row: no more than its version, end and count.
-    pub(super) fn peeked(&self, found: &tokio_postgres::Row, from: usize) -> Result<Row> {
-        let raw = |number: usize| raw(found, from + number);
-        let version = match raw(0)? {
-            Some(bytes) => Some(version(bytes)?),
-            None => None,
-        };
-        let expires = value::expires(raw(1)?)?;
-        let value = raw(2)?.map(Bytes::copy_from_slice).unwrap_or_default();
-        Ok(Row { value, version, expires, trail: None })
-    }
-
-    fn columns(
-        &self,
-        found: &tokio_postgres::Row,
-        from: usize,
-        places: &[usize],
-    ) -> Result<Vec<Value>> {
-        let mut values = Vec::with_capacity(places.len());
-        for (number, place) in places.iter().enumerate() {
-            let Some(column) = self.shape.columns.get(*place) else { continue };
-            let raw = raw(found, from + number)?;
-            values.push(match column.part {
-                Part::Expires => value::expires(raw)?.map_or(Value::Null, Value::Timestamp),
-                _ => value::field(&column.value_type, raw)
-                    .map_err(|error| error.with("column", &column.name))?,
-            });
-        }
-        Ok(values)
-    }
-
     /// Every statement about it so far.
     #[cfg(test)]
     pub(super) fn statements(&self) -> Vec<Arc<str>> {
         let mut all = vec![self.get.clone(), self.delete.clone(), self.peek.clone()];
         all.extend(self.many.iter().flat_map(|many| [many.get.clone(), many.peek.clone()]));
         all.extend(self.walk.iter().flat_map(|(first, next)| [first.clone(), next.clone()]));
-        all.extend(self.scans.read().unwrap_or_else(PoisonError::into_inner).values().cloned());
+        for scans in [&self.scans, &self.throughs] {
+            let scans = scans.read().unwrap_or_else(PoisonError::into_inner);
+            all.extend(scans.iter().map(|(_, text)| text.clone()));
+        }
         all
     }
 
@@ -280,6 +223,33 @@ impl Table {
     pub(super) fn likely_rows(&self, asked: usize) -> usize {
         self.page_rows.load(Ordering::Relaxed).clamp(1, asked)
     }
+}
+
+/// The statement over stretches of these forms, one behind the other: each is written by `write`,
+/// all of them once.
+fn text(
+    scans: &Scans,
+    forms: Vec<ScanForm>,
+    write: impl Fn(ScanForm) -> String,
+    shape: &TableShape<PostgresType>,
+) -> Arc<str> {
+    let find = |scans: &[(Vec<ScanForm>, Arc<str>)]| {
+        scans.iter().find(|(of, _)| *of == forms).map(|(_, text)| text.clone())
+    };
+    if let Some(text) = find(&scans.read().unwrap_or_else(PoisonError::into_inner)) {
+        return text;
+    }
+    let mut scans = scans.write().unwrap_or_else(PoisonError::into_inner);
+    // A statement is known by where its text is, so that there is one text.
+    if let Some(text) = find(&scans) {
+        return text;
+    }
+    let text: Arc<str> = match forms.as_slice() {
+        [one] => write(*one).into(),
+        several => stretches(shape, several, write).into(),
+    };
+    scans.push((forms, text.clone()));
+    text
 }
 
 /// Whether every field is written in a record as its column has it, or nearly so.
@@ -290,19 +260,6 @@ fn is_direct(collection: &CollectionSchema) -> bool {
 
 fn is_version(shape: &TableShape<PostgresType>, place: usize) -> bool {
     shape.columns.get(place).is_some_and(|column| column.part == Part::Version)
-}
-
-fn raw(found: &tokio_postgres::Row, place: usize) -> Result<Option<&[u8]>> {
-    let Raw(raw) = found.try_get(place).map_err(|error| {
-        Error::new(ErrorKind::Internal, "an answer has too few columns").caused_by(error)
-    })?;
-    Ok(raw)
-}
-
-fn version(raw: &[u8]) -> Result<Version> {
-    let bytes = <[u8; 16]>::try_from(raw);
-    let bytes = bytes.map_err(|_| Error::new(ErrorKind::Corrupt, "a version is no UUID"))?;
-    Ok(Version::from_stored(bytes))
 }
 
 fn owned(value: &Value, column: &ColumnShape<PostgresType>) -> Result<Native<'static>> {
@@ -326,4 +283,8 @@ fn held(
     )
     .with("field", &column.name)
     .with("given", shown))
+}
+
+fn unreadable(error: key::Error) -> Error {
+    Error::new(ErrorKind::Corrupt, "a key cannot be read").caused_by(error)
 }

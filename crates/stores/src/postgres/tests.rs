@@ -13,9 +13,9 @@
 use super::steps::{Step, leave_out, pause};
 use super::{Options, PostgresStore};
 use bytes::Bytes;
-use data::schema::Schema;
+use data::schema::{Schema, Space};
 use data::store::{
-    Batch, Check, CommitId, Durability, Expect, Key, Outcome, Range, Scan, Store, Write,
+    Batch, Check, CommitId, Durability, Expect, Key, Outcome, Range, Scan, Store, Through, Write,
 };
 use data::{ErrorKind, Value};
 use futures_util::future::{join, join_all};
@@ -394,6 +394,13 @@ fn every_scan_goes_by_an_index() {
                 for reverse in [false, true] {
                     let scan = Scan { range: range.clone(), reverse, rows: 10 };
                     bench.store.scan(&scan).await.unwrap();
+                    if let Ok(Space::Entries(collection, index)) =
+                        ready.tables.schema.space(shape.space)
+                    {
+                        let index = &collection.indexes[*index];
+                        let through = Through { scan: &scan, named: 9, collection, index };
+                        assert!(bench.store.scan_through(&through).await.unwrap().is_some());
+                    }
                 }
             }
             bench.store.walk(&walk_of(shape.space)).await.unwrap();
@@ -401,6 +408,7 @@ fn every_scan_goes_by_an_index() {
             plans.extend(table.statements());
         }
         assert!(plans.len() > 40, "{} statements", plans.len());
+        assert!(plans.iter().any(|text| text.contains("LEFT JOIN")));
         for (number, text) in plans.iter().enumerate() {
             let places = (1..).take_while(|place| text.contains(&format!("${place}"))).count();
             let nulls = vec!["NULL"; places].join(", ");

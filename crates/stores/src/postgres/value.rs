@@ -18,15 +18,13 @@
 
 use super::binary::{
     DAYS, EPOCH_DAYS, EPOCH_MILLISECONDS, INSTANTS, array, boolean, days, escaped, from_version_6,
-    items, json, milliseconds, numeric, text, to_version_6, unreadable, utf8, write_array,
-    write_numeric,
+    items, json, milliseconds, numeric, text, to_version_6, unreadable, write_array, write_numeric,
 };
+use crate::native::ulid;
 use bytes::{BufMut, Bytes, BytesMut};
-use data::record::Payload;
 use data::value::Value;
 use data::{Error, ErrorKind, Result};
-use keyspace::key::text::{parse_scalar, scalar_text};
-use keyspace::key::{self, KeyType};
+use keyspace::key::{self, KeyType, KeyWriter};
 use keyspace::model::Type;
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -47,6 +45,8 @@ pub(super) enum Native<'v> {
     F64(f64),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `text`: the 26 characters of a ULID.
+    Ulid([u8; 16]),
     /// `timestamptz`: microseconds since 2000; the first and the last number are infinities.
     Timestamp(i64),
     /// `date`: days since 2000; the first and the last number are infinities.
@@ -67,27 +67,25 @@ impl<'v> Native<'v> {
     }
 
     /// A key segment's value.
-    pub(super) fn of_segment(value: &key::Value<'v>) -> Result<Native<'v>> {
-        Ok(match value {
+    pub(super) fn of_segment(value: key::Value<'v>) -> Native<'v> {
+        match value {
             key::Value::Null => Native::Null,
-            key::Value::Bool(value) => Native::Bool(*value),
-            key::Value::I64(value) => Native::I64(*value),
-            key::Value::U64(value) | key::Value::Cell(value) => Native::Numeric(*value),
-            key::Value::F64(value) => Native::F64(*value),
-            key::Value::Bytes(bytes) => Native::Bytes(bytes.clone()),
-            key::Value::Text(text) => Native::Bytes(escaped(text.clone())),
+            key::Value::Bool(value) => Native::Bool(value),
+            key::Value::I64(value) => Native::I64(value),
+            key::Value::U64(value) | key::Value::Cell(value) => Native::Numeric(value),
+            key::Value::F64(value) => Native::F64(value),
+            key::Value::Bytes(bytes) => Native::Bytes(bytes),
+            key::Value::Text(text) => Native::Bytes(escaped(text)),
             key::Value::Path(parts) => {
-                let part = |part: &Cow<'v, str>| Native::Bytes(escaped(part.clone()));
-                Native::Array(types::Type::TEXT, parts.iter().map(part).collect())
+                let parts = parts.into_iter().map(|part| Native::Bytes(escaped(part)));
+                Native::Array(types::Type::TEXT, parts.collect())
             }
-            key::Value::Uuid(bytes) => Native::Uuid(*bytes),
-            key::Value::TimeUuid(bytes) => Native::Uuid(to_version_6(*bytes)),
-            key::Value::Timestamp(at) => Native::instant(*at),
-            key::Value::Date(days) => Native::day(*days),
-            ulid @ key::Value::Ulid(_) => {
-                Native::Bytes(Cow::Owned(scalar_text(ulid)?.into_owned().into_bytes()))
-            }
-        })
+            key::Value::Uuid(bytes) => Native::Uuid(bytes),
+            key::Value::Ulid(bytes) => Native::Ulid(bytes),
+            key::Value::TimeUuid(bytes) => Native::Uuid(to_version_6(bytes)),
+            key::Value::Timestamp(at) => Native::instant(at),
+            key::Value::Date(days) => Native::day(days),
+        }
     }
 
     /// A field's value; `of` is its type.
@@ -107,7 +105,7 @@ impl<'v> Native<'v> {
                 }
             },
             (plain, _) => match plain.as_segment() {
-                Some(segment) => Native::of_segment(&segment)?,
+                Some(segment) => Native::of_segment(segment),
                 None => return Err(Error::new(ErrorKind::Internal, "a value has no column")),
             },
         })
@@ -137,6 +135,7 @@ impl<'v> Native<'v> {
             Native::Numeric(value) => Native::Numeric(value),
             Native::F64(value) => Native::F64(value),
             Native::Uuid(bytes) => Native::Uuid(bytes),
+            Native::Ulid(bytes) => Native::Ulid(bytes),
             Native::Timestamp(at) => Native::Timestamp(at),
             Native::Date(days) => Native::Date(days),
             Native::Bytes(bytes) => Native::Bytes(Cow::Owned(bytes.into_owned())),
@@ -154,6 +153,7 @@ impl<'v> Native<'v> {
             Native::Numeric(value) => write_numeric(*value, out),
             Native::F64(value) => out.put_f64(*value),
             Native::Uuid(bytes) => out.put_slice(bytes),
+            Native::Ulid(bytes) => out.put_slice(&ulid::text(bytes)),
             Native::Date(days) => out.put_i32(*days),
             Native::Bytes(bytes) => out.put_slice(bytes),
             Native::Array(element, items) => write_array(element, items, out),
@@ -219,9 +219,32 @@ pub(super) fn segment<'r>(kind: KeyType, raw: &'r [u8]) -> Result<key::Value<'r>
         KeyType::TimeUuid => key::Value::TimeUuid(from_version_6(array(raw)?)),
         KeyType::Timestamp => key::Value::Timestamp(milliseconds(raw)?),
         KeyType::Date => key::Value::Date(days(raw)?),
-        KeyType::Ulid => parse_scalar(KeyType::Ulid, utf8(raw)?)
-            .map_err(|error| unreadable("ulid").caused_by(error))?,
+        KeyType::Ulid => key::Value::Ulid(ulid(raw)?),
     })
+}
+
+fn ulid(raw: &[u8]) -> Result<[u8; 16]> {
+    ulid::from_text(raw).ok_or_else(|| unreadable("ulid"))
+}
+
+/// Adds the value of a key column to its key.
+#[inline]
+pub(super) fn write_segment(
+    writer: &mut KeyWriter<'_>,
+    of: key::Segment,
+    raw: &[u8],
+) -> Result<()> {
+    let direction = of.direction;
+    let written = match of.kind {
+        KeyType::I64 => writer.i64(i64::from_be_bytes(array(raw)?), direction),
+        KeyType::U64 => writer.u64(numeric(raw)?, direction),
+        KeyType::Text => writer.text(&text(raw)?, direction),
+        KeyType::Uuid => writer.uuid(&array(raw)?, direction),
+        KeyType::Ulid => writer.ulid(&ulid(raw)?, direction),
+        KeyType::Timestamp => writer.timestamp(milliseconds(raw)?, direction),
+        kind => writer.value(of, &segment(kind, raw)?),
+    };
+    written.map_err(Error::from)
 }
 
 /// The value of a column of a field.
@@ -254,36 +277,35 @@ pub(super) fn field(of: &Type, raw: Option<&[u8]>) -> Result<Value> {
     })
 }
 
-/// The column of a field as a record writes it; none for lists and paths, which are written anew.
-pub(super) fn payload<'r>(of: &Type, raw: &'r [u8]) -> Result<Option<Payload<'r>>> {
-    Ok(Some(match of.required() {
-        Type::Text | Type::Enum(_) => match text(raw)? {
-            Cow::Borrowed(text) => Payload::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Payload::Written(text.into_bytes()),
-        },
-        Type::Bytes | Type::Json => Payload::Borrowed(raw),
-        Type::Bool => Payload::short([u8::from(boolean(raw)?)]),
-        Type::I64 | Type::Duration => Payload::short(array::<8>(raw)?),
-        Type::U64 => Payload::short(numeric(raw)?.to_be_bytes()),
-        Type::F64 => Payload::short((f64::from_be_bytes(array(raw)?) + 0.0).to_be_bytes()),
-        Type::Uuid => Payload::short(array::<16>(raw)?),
-        Type::TimeUuid => Payload::short(from_version_6(array(raw)?)),
-        Type::Timestamp => Payload::short(milliseconds(raw)?.to_be_bytes()),
-        Type::Date => Payload::short(days(raw)?.to_be_bytes()),
-        Type::Ulid => match segment(KeyType::Ulid, raw)? {
-            key::Value::Ulid(bytes) => Payload::short(bytes),
-            _ => return Ok(None),
-        },
-        Type::Path | Type::List(_) | Type::Optional(_) => return Ok(None),
-    }))
+/// Adds the column of a field as a record writes it; not of lists and paths, which are written anew.
+#[inline]
+pub(super) fn write_payload(of: &Type, raw: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
+    let mut put = |payload: &[u8]| bytes.extend_from_slice(payload);
+    match of.required() {
+        Type::Text | Type::Enum(_) => return write_text(raw, bytes),
+        Type::Bytes | Type::Json => put(raw),
+        Type::Bool => put(&[u8::from(boolean(raw)?)]),
+        Type::I64 | Type::Duration => put(&array::<8>(raw)?),
+        Type::U64 => put(&numeric(raw)?.to_be_bytes()),
+        // Somebody else may have written a negative zero, which no record has.
+        Type::F64 => put(&(f64::from_be_bytes(array(raw)?) + 0.0).to_be_bytes()),
+        Type::Uuid => put(&array::<16>(raw)?),
+        Type::TimeUuid => put(&from_version_6(array(raw)?)),
+        Type::Timestamp => put(&milliseconds(raw)?.to_be_bytes()),
+        Type::Date => put(&days(raw)?.to_be_bytes()),
+        Type::Ulid => put(&ulid(raw)?),
+        Type::Path | Type::List(_) | Type::Optional(_) => {
+            return Err(Error::new(ErrorKind::Internal, "a column is not as a record has it"));
+        }
+    }
+    Ok(())
 }
 
-/// Text as bytes, as it was given.
-pub(super) fn text_bytes(raw: &[u8]) -> Result<Bytes> {
-    Ok(match text(raw)? {
-        Cow::Borrowed(text) => Bytes::copy_from_slice(text.as_bytes()),
-        Cow::Owned(text) => Bytes::from(text),
-    })
+/// Adds text as it was given.
+#[inline]
+pub(super) fn write_text(raw: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
+    bytes.extend_from_slice(text(raw)?.as_bytes());
+    Ok(())
 }
 
 /// The type of an array's elements; none where a list is kept as JSON.

@@ -43,6 +43,7 @@ impl<N: Clone> TableShape<N> {
             content: Vec::new(),
             expires: table.columns.iter().position(|c| Some(&c.name) == table.expires.as_ref()),
             state: Vec::new(),
+            stateful: Vec::new(),
             version: columns.iter().position(|column| column.part == Part::Version),
             columns,
             of: Of::Rows(collection.clone()),
@@ -54,6 +55,8 @@ impl<N: Clone> TableShape<N> {
             .filter(|place| !made.key.contains(place) && made.is(*place, is_content))
             .collect();
         made.state = made.version.into_iter().chain(made.expires).collect();
+        let in_content = made.content.iter().copied().enumerate();
+        made.stateful = in_content.filter(|(_, place)| made.state.contains(place)).collect();
         if let Some(number) = index {
             made.of = made.entries(&finder, collection.clone(), number)?;
         }

@@ -8,9 +8,9 @@
 //! in the order of the key serves from its first row. The text of a statement depends on how many
 //! values an edge has, never on the values.
 
+use super::join::{Join, Proof};
 use super::table::{ColumnShape, Part, TableShape};
 use crate::native::range::Bounds;
-use data::Value;
 use keyspace::key;
 use keyspace::layout::words::Dialect;
 
@@ -108,10 +108,55 @@ impl Writer {
         )
     }
 
-    /// `SELECT` of the segments and then the content of the rows of a stretch. Its values are the
-    /// literal of the key if it has nothing else, those of [`scan_values`], and the most rows.
-    pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm) -> String {
-        let mut conditions = Conditions { writer: self, number: 0, text: Vec::new() };
+    /// `SELECT` of the segments, the first `known` left out, and then the content of the rows of a
+    /// stretch. Its values are the literal of the key if it has nothing else, those of
+    /// [`scan_segments`], and the most rows.
+    pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm, known: usize) -> String {
+        let read = match read(table, known).as_slice() {
+            [] => "1".to_string(),
+            read => self.columns(table, read),
+        };
+        let (name, stretch) = (self.table(table), self.stretch(table, form, ""));
+        format!("SELECT {read} FROM {name}{stretch}")
+    }
+
+    /// The same of entries, each with the content of the row it names behind its own, and the proof
+    /// that there is one.
+    pub fn scan_through<N>(
+        &self,
+        (entries, rows): (&TableShape<N>, &TableShape<N>),
+        on: &Join,
+        form: ScanForm,
+        known: usize,
+    ) -> String {
+        let name = |of: &str, table: &TableShape<N>, place: &usize| {
+            let column = table.columns.get(*place).map(|column| self.dialect.name(&column.name));
+            format!("{of}.{}", column.unwrap_or_default())
+        };
+        let own = read(entries, known);
+        let own = own.iter().map(|place| name("e", entries, place));
+        let proof = match &on.proof {
+            Proof::Content(_) => None,
+            Proof::Behind(place) => Some(place),
+        };
+        let theirs = rows.content.iter().chain(proof).map(|place| name("r", rows, place));
+        let read: Vec<String> = own.chain(theirs).collect();
+        let equal = on.columns.iter().map(|(entry, row)| {
+            format!("{} = {}", name("r", rows, row), name("e", entries, entry))
+        });
+        format!(
+            "SELECT {} FROM {} e LEFT JOIN {} r ON {}{}",
+            read.join(", "),
+            self.table(entries),
+            self.table(rows),
+            equal.collect::<Vec<_>>().join(" AND "),
+            self.stretch(entries, form, "e."),
+        )
+    }
+
+    /// What follows a table of which a stretch is read: which rows, in which order, how many.
+    fn stretch<N>(&self, table: &TableShape<N>, form: ScanForm, of: &str) -> String {
+        let mut conditions = Conditions { writer: self, of, number: 0, text: Vec::new() };
         for column in table.key.iter().filter_map(|place| table.columns.get(*place)) {
             if let Part::Literal(_) = column.part {
                 conditions.compare(&[column], "=");
@@ -129,25 +174,19 @@ impl Writer {
             let descending = columns.first().is_some_and(|column| column.descending);
             conditions.compare(columns, operator(is_lower != descending, inclusive));
         }
-        let (name, limit) = (self.table(table), self.place(conditions.number + 1));
-        let mut read = table.segments.clone();
-        read.extend(&table.content);
-        let read = match read.is_empty() {
-            true => "1".to_string(),
-            false => self.columns(table, &read),
-        };
+        let limit = self.place(conditions.number + 1);
         let conditions = match conditions.text.is_empty() {
             true => String::new(),
             false => format!(" WHERE {}", conditions.text.join(" AND ")),
         };
-        let order = self.order(rest, form.reverse);
-        format!("SELECT {read} FROM {name}{conditions}{order} LIMIT {limit}")
+        let order = self.order(rest, form.reverse, of);
+        format!("{conditions}{order} LIMIT {limit}")
     }
 
-    fn order<N>(&self, columns: &[&ColumnShape<N>], reverse: bool) -> String {
+    fn order<N>(&self, columns: &[&ColumnShape<N>], reverse: bool, of: &str) -> String {
         let words = columns.iter().map(|column| {
             let word = if column.descending != reverse { " DESC" } else { "" };
-            self.dialect.name(&column.name) + word
+            format!("{of}{}{word}", self.dialect.name(&column.name))
         });
         let words: Vec<String> = words.collect();
         match words.is_empty() {
@@ -174,16 +213,26 @@ fn operator(is_from_below: bool, inclusive: bool) -> &'static str {
     }
 }
 
+/// The columns that a scan reads: the segments, the first `known` left out, and the content.
+fn read<N>(table: &TableShape<N>, known: usize) -> Vec<usize> {
+    [table.segments.get(known..).unwrap_or_default(), &table.content].concat()
+}
+
 /// Conditions as they are added, and how many values they have.
 struct Conditions<'w> {
     writer: &'w Writer,
+    /// What stands before each name.
+    of: &'w str,
     number: usize,
     text: Vec<String>,
 }
 
 impl Conditions<'_> {
     fn compare<N>(&mut self, columns: &[&ColumnShape<N>], operator: &str) {
-        let names = self.writer.dialect.names(columns.iter().map(|c| c.name.as_str()));
+        let name = |column: &&ColumnShape<N>| {
+            format!("{}{}", self.of, self.writer.dialect.name(&column.name))
+        };
+        let names = columns.iter().map(name).collect::<Vec<_>>().join(", ");
         let places = columns.iter().map(|_| {
             self.number += 1;
             self.writer.place(self.number)
@@ -203,9 +252,4 @@ pub fn scan_segments(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, key::V
     let upper = stretch.upper.map_or(Vec::new(), |edge| edge.values);
     let (lower, upper) = ((equal..).zip(lower), (equal..).zip(upper));
     (0..).zip(stretch.equal).chain(lower).chain(upper)
-}
-
-/// The same, as values of their own.
-pub fn scan_values(stretch: Bounds<'_>) -> impl Iterator<Item = (usize, Value)> {
-    scan_segments(stretch).map(|(segment, value)| (segment, Value::from_segment(value)))
 }

@@ -39,6 +39,8 @@ pub struct TableShape<N> {
     pub expires: Option<usize>,
     /// The columns with the version and the end of a row, as far as it has them.
     pub state: Vec<usize>,
+    /// The same as far as they stand in the content: each with its place there.
+    pub stateful: Vec<(usize, usize)>,
     pub(super) version: Option<usize>,
     pub(super) of: Of,
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+use super::join::Join;
 use super::statement::{ScanForm, Writer};
 use super::table::{Parts, TableShape};
 use crate::native::range::bounds;
@@ -211,20 +212,83 @@ fn statements_read_as_an_expert_writes_them() {
     let texts = |range: &Range, reverse: bool| {
         let stretches = bounds(table.shape(), range).unwrap().stretches(table.shape());
         let forms = stretches.iter().map(|stretch| ScanForm::of(stretch, reverse));
-        forms.map(|form| writer.scan(table, form)).collect::<Vec<_>>()
+        forms.map(|form| writer.scan(table, form, form.equal)).collect::<Vec<_>>()
     };
     assert_eq!(
         texts(&after, false),
         [
-            "SELECT room, at, seq, id, value FROM events WHERE room = ?1 AND at = ?2 AND seq = ?3 \
-             AND id > ?4 ORDER BY id LIMIT ?5",
-            "SELECT room, at, seq, id, value FROM events WHERE room = ?1 AND (at, seq) < (?2, ?3) \
+            "SELECT id, value FROM events WHERE room = ?1 AND at = ?2 AND seq = ?3 AND id > ?4 \
+             ORDER BY id LIMIT ?5",
+            "SELECT at, seq, id, value FROM events WHERE room = ?1 AND (at, seq) < (?2, ?3) \
              ORDER BY at DESC, seq DESC, id LIMIT ?4",
         ]
     );
     assert_eq!(
         texts(&table.shape().children(&front), true),
-        ["SELECT room, at, seq, id, value FROM events WHERE room = ?1 \
+        ["SELECT at, seq, id, value FROM events WHERE room = ?1 \
           ORDER BY at, seq, id DESC LIMIT ?2"]
     );
+}
+
+const INDEXED: &str = r#"
+[keyspace]
+name = "indexed"
+[collection.notes]
+key    = "user:{author: u64}:notes | {id: ulid desc}"
+fields = { title = "text?", tag = "text", serial = "text" }
+expect = { rows_per_group = 100 }
+index.by_tag    = { key = "tag:{tag} | {id desc}", expect = { rows_per_group = 100 } }
+index.by_serial = { key = "serials | {serial}", unique = true, expect = { rows_per_group = 100 } }
+[pattern.put_notes]
+put   = "notes"
+allow = "user"
+[pattern.list_notes]
+list = "notes.by_tag"
+page = 10
+[pattern.list_serials]
+list = "notes.by_serial"
+page = 10
+
+[collection.pages]
+key    = "pages | {place: text..}"
+fields = { title = "text" }
+expect = { rows_per_group = 100 }
+index.by_title = { key = "titles | {title}", unique = true, expect = { rows_per_group = 100 } }
+[pattern.put_pages]
+put   = "pages"
+allow = "user"
+[pattern.list_pages]
+list = "pages.by_title"
+page = 10
+"#;
+
+#[test]
+fn entries_lead_to_rows_by_the_primary_key_or_not_at_all() {
+    let schema = schema(INDEXED);
+    let tables = tables(&schema);
+    let table = |name: &str| tables.iter().find(|table| table.name == name).unwrap();
+    let writer = Writer { dialect: Dialect::Sqlite };
+    let form = ScanForm { equal: 1, lower: Some((2, false)), upper: None, reverse: false };
+    let text = |entries: &str, form: ScanForm| {
+        let both = (table(entries), table("notes"));
+        let join = Join::new(both.0, both.1).unwrap();
+        writer.scan_through(both, &join, form, form.equal)
+    };
+    assert_eq!(
+        text("by_tag", form),
+        "SELECT e.id, e.author, r.title, r.tag, r.serial, r._v FROM by_tag e \
+         LEFT JOIN notes r ON r.author = e.author AND r.id = e.id \
+         WHERE e.tag = ?1 AND (e.id, e.author) < (?2, ?3) \
+         ORDER BY e.id DESC, e.author LIMIT ?4"
+    );
+    let all = ScanForm { equal: 0, lower: None, upper: None, reverse: true };
+    assert_eq!(
+        text("by_serial", all),
+        "SELECT e.serial, e.author, e.id, r.title, r.tag, r.serial, r._v FROM by_serial e \
+         LEFT JOIN notes r ON r.author = e.author AND r.id = e.id \
+         ORDER BY e.serial DESC LIMIT ?1"
+    );
+    // Its key sorts by other bytes than a claim names its owner with.
+    assert_eq!(Join::new(table("by_title"), table("pages")), None);
+    assert_eq!(Join::new(table("notes"), table("notes")), None);
 }

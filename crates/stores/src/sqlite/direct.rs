@@ -12,6 +12,7 @@ use super::error::{failed, foreign};
 use super::short;
 use super::tables::{Table, bind};
 use super::value::{self, Column};
+use crate::sql::pack::State;
 use crate::sql::table::Part;
 use bytes::Bytes;
 use data::record::Payload;
@@ -22,9 +23,6 @@ use keyspace::key::{self, KeyReader, KeyType, KeyWriter, Segment};
 use keyspace::layout::sqlite::{NEVER, SqliteType};
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
-
-/// Bytes of a key for which room is made before its length is known.
-const KEY_BYTES_USUAL: usize = 64;
 
 impl Table {
     /// Binds the segments of a key, from the value with this number on.
@@ -90,17 +88,23 @@ impl Table {
         })
     }
 
-    /// The key of a row, whose segments it has first.
-    pub(super) fn key(&self, row: &rusqlite::Row<'_>) -> Result<Key> {
-        let shape = self.shape.shape();
-        let mut bytes = Vec::with_capacity(KEY_BYTES_USUAL);
-        let mut writer = KeyWriter::new(&mut bytes, shape.space);
-        for (number, segment) in shape.segments.iter().enumerate() {
-            let column = self.segment_column(number)?;
+    /// Adds the key of a row, which has its segments first: all that are not in `front`, where
+    /// `known` are.
+    #[inline]
+    pub(super) fn write_key(
+        &self,
+        row: &rusqlite::Row<'_>,
+        (front, known): (&[u8], usize),
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut writer = KeyWriter::with_front(bytes, front);
+        let segments = self.shape.shape().segments.iter().enumerate().skip(known);
+        for (number, (place, segment)) in segments.enumerate() {
+            let column = self.segment_column(place)?;
             let stored = row.get_ref(number).map_err(failed)?;
             self.write_segment(&mut writer, (column, *segment), stored)?;
         }
-        Ok(Key::from(bytes))
+        Ok(())
     }
 
     fn write_segment(
@@ -157,47 +161,52 @@ impl Table {
         writer.value(segment, &value).map_err(Error::from)
     }
 
-    /// The row whose content a statement answers from the column `first` on; nothing where its
-    /// values must be known.
-    pub(super) fn direct_row(&self, row: &rusqlite::Row<'_>, first: usize) -> Result<Option<Row>> {
+    /// Adds the content of a row, which a statement answers from the column `first` on; nothing
+    /// where its values must be known.
+    #[inline]
+    pub(super) fn write_content(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<Option<State>> {
         let Some(collection) = self.shape.collection() else {
-            let bare = Row { value: Bytes::new(), version: None, expires: None, trail: None };
-            return Ok(self.shape.is_bare().then_some(bare));
+            return Ok(self.shape.is_bare().then(State::default));
         };
         let stored = |number: usize| row.get_ref(first + number).map_err(failed);
-        let value = match &collection.content {
-            ContentShape::Record(shape) => shape.encode_payloads(|slot, field| {
+        match &collection.content {
+            ContentShape::Record(shape) => shape.encode_behind(bytes, |slot, field, bytes| {
                 let column = self.content_column(slot)?;
-                self.payload(column, field.field_type.required(), stored(slot)?)
+                self.write_payload((column, field.field_type.required()), stored(slot)?, bytes)
             })?,
-            ContentShape::Nothing => Bytes::new(),
+            ContentShape::Nothing => {}
             ContentShape::Count | ContentShape::Text | ContentShape::Bytes => {
                 let column = self.content_column(0)?;
                 match (stored(0)?, &column.native) {
                     (ValueRef::Integer(count), SqliteType::Integer) => {
-                        Bytes::copy_from_slice(&count.to_be_bytes())
+                        bytes.extend_from_slice(&count.to_be_bytes());
                     }
                     (ValueRef::Text(text), SqliteType::Text)
                         if std::str::from_utf8(text).is_ok() =>
                     {
-                        Bytes::copy_from_slice(text)
+                        bytes.extend_from_slice(text);
                     }
-                    (ValueRef::Blob(bytes), SqliteType::Blob) => Bytes::copy_from_slice(bytes),
+                    (ValueRef::Blob(blob), SqliteType::Blob) => bytes.extend_from_slice(blob),
                     _ => return Err(foreign(&self.shape.name, &column.name)),
                 }
             }
             ContentShape::Json => return Ok(None),
-        };
-        let mut found = Row { value, version: None, expires: None, trail: None };
-        for (number, place) in self.shape.content.iter().enumerate() {
+        }
+        let mut state = State::default();
+        for (number, place) in &self.shape.stateful {
+            let column = self.content_column(*number)?;
             // The end of a row may be a field of it.
-            if Some(*place) == self.shape.expires {
-                found.expires = self.instant(self.content_column(number)?, stored(number)?)?;
-            } else if number >= collection.slots.len() {
-                found.version = Some(self.version(self.content_column(number)?, stored(number)?)?);
+            match Some(*place) == self.shape.expires {
+                true => state.expires = self.instant(column, stored(*number)?)?,
+                false => state.version = Some(self.version(column, stored(*number)?)?),
             }
         }
-        Ok(Some(found))
+        Ok(Some(state))
     }
 
     /// The version and the end of the row that a statement answers.
@@ -240,50 +249,52 @@ impl Table {
         column.ok_or_else(|| Error::new(ErrorKind::Internal, "a table has too few columns"))
     }
 
-    /// What a column holds, as a record has it; none for null.
-    fn payload<'r>(
+    /// Adds what a column holds, as a record has it; false for null.
+    #[inline]
+    fn write_payload(
         &self,
-        column: &Column,
-        of: &keyspace::model::Type,
-        stored: ValueRef<'r>,
-    ) -> Result<Option<Payload<'r>>> {
-        let found = match (&column.native, stored) {
-            (_, ValueRef::Null) if column.optional => return Ok(None),
+        (column, of): (&Column, &keyspace::model::Type),
+        stored: ValueRef<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let mut put = |payload: &[u8]| {
+            bytes.extend_from_slice(payload);
+            true
+        };
+        let is_put = match (&column.native, stored) {
+            (_, ValueRef::Null) if column.optional => return Ok(false),
             (SqliteType::Text, ValueRef::Text(text)) => {
-                std::str::from_utf8(text).ok().map(|_| Payload::Borrowed(text))
+                std::str::from_utf8(text).is_ok() && put(text)
             }
             (SqliteType::Word(words), ValueRef::Text(text)) => {
-                let is_known = words.iter().any(|word| word.as_bytes() == text);
-                is_known.then_some(Payload::Borrowed(text))
+                words.iter().any(|word| word.as_bytes() == text) && put(text)
             }
-            (SqliteType::Blob, ValueRef::Blob(bytes)) => Some(Payload::Borrowed(bytes)),
-            (SqliteType::Integer, ValueRef::Integer(number)) => {
-                Some(Payload::short(number.to_be_bytes()))
-            }
+            (SqliteType::Blob, ValueRef::Blob(blob)) => put(blob),
+            (SqliteType::Integer, ValueRef::Integer(number)) => put(&number.to_be_bytes()),
             // Zero has one form.
             (SqliteType::Real, ValueRef::Real(number)) if number.is_finite() => {
-                Some(Payload::short((number + 0.0).to_be_bytes()))
+                put(&(number + 0.0).to_be_bytes())
             }
             (SqliteType::Digits, ValueRef::Text(text)) => {
-                short::digits_of(text).map(|number| Payload::short(number.to_be_bytes()))
+                short::digits_of(text).is_some_and(|number| put(&number.to_be_bytes()))
             }
-            (SqliteType::Uuid, ValueRef::Text(text)) => short::uuid_of(text).map(Payload::short),
-            (SqliteType::Ulid, ValueRef::Text(text)) => short::ulid_of(text).map(Payload::short),
+            (SqliteType::Uuid, ValueRef::Text(text)) => {
+                short::uuid_of(text).is_some_and(|id| put(&id))
+            }
+            (SqliteType::Ulid, ValueRef::Text(text)) => {
+                short::ulid_of(text).is_some_and(|id| put(&id))
+            }
             (SqliteType::Timestamp, ValueRef::Text(text)) => {
-                short::timestamp_of(text).map(|at| Payload::short(at.to_be_bytes()))
+                short::timestamp_of(text).is_some_and(|at| put(&at.to_be_bytes()))
             }
             _ => {
                 let value = value::read(&self.shape.name, column, stored)?;
-                Some(match Payload::of(&value, of)? {
-                    Payload::Short(bytes, length) => Payload::Short(bytes, length),
-                    Payload::Borrowed(bytes) => Payload::Written(bytes.to_vec()),
-                    Payload::Written(bytes) => Payload::Written(bytes),
-                })
+                put(Payload::of(&value, of)?.as_ref())
             }
         };
-        match found {
-            Some(payload) => Ok(Some(payload)),
-            None => Err(foreign(&self.shape.name, &column.name)),
+        match is_put {
+            true => Ok(true),
+            false => Err(foreign(&self.shape.name, &column.name)),
         }
     }
 }

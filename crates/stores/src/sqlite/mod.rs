@@ -1,7 +1,7 @@
 //! SQLite: one database file on this machine, with a table a collection and a table an index.
 //!
 //! ```text
-//! get, scan ──▶ read ─▶ a connection of the pool ─▶ tables, as the last COMMIT left them
+//! get, scan ──▶ readers ─▶ read: a connection ─▶ tables, as the last COMMIT left them
 //! commit ─────▶ writer: one at a time ─▶ commit: BEGIN IMMEDIATE, batches, COMMIT ─▶ answers
 //! ```
 //!
@@ -17,7 +17,9 @@ mod error;
 mod open;
 mod outcome;
 mod read;
+mod readers;
 mod rebuild;
+mod scan;
 mod short;
 mod steps;
 mod sweep;
@@ -31,16 +33,16 @@ use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+    AtOnce, Batch, Description, Durability, End, Joined, Key, Keyed, Outcome, Page, Reach, Row,
+    Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
-use open::Pool;
+use readers::Readers;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
-use tables::Tables;
 use writer::{Answer, Writer};
 
 /// The oldest SQLite that is trusted: older ones can damage a file that two connections write.
@@ -64,26 +66,14 @@ pub struct SqliteStore {
     path: PathBuf,
     durability: Durability,
     inner: RwLock<Option<Arc<Inner>>>,
+    readers: Readers,
 }
 
-/// An open store. The order of the fields is the order in which they are let go: the thread first,
-/// so that its connection is the last to write.
+/// Who writes.
 struct Inner {
     writer: Writer,
-    pool: Pool,
-    /// The tables of the keyspace, once it is known.
-    tables: RwLock<Option<Arc<Tables>>>,
     /// What people should know of the place of the file.
     remark: Option<&'static str>,
-}
-
-impl Inner {
-    fn tables(&self) -> Result<Arc<Tables>> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        tables.clone().ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "the store was not made ready for a keyspace")
-        })
-    }
 }
 
 impl SqliteStore {
@@ -93,9 +83,9 @@ impl SqliteStore {
     /// if it lies on another machine.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<SqliteStore> {
         let path = path.as_ref().to_path_buf();
-        let inner = open::open(&path, options).map_err(|error| error.during("open"))?;
-        let inner = RwLock::new(Some(Arc::new(inner)));
-        Ok(SqliteStore { path, durability: options.durability, inner })
+        let opened = open::open(&path, options).map_err(|error| error.during("open"))?;
+        let (inner, readers) = (RwLock::new(Some(Arc::new(opened.0))), opened.1);
+        Ok(SqliteStore { path, durability: options.durability, inner, readers })
     }
 
     /// Whether a keyspace was ever stored in this file. It is not changed, nor made.
@@ -118,11 +108,13 @@ impl SqliteStore {
         answer.await.map_err(|_| poisoned())?
     }
 
-    /// Lets go of the thread and of the connections.
+    /// Lets go of the thread and of the connections: the thread first, so that no connection writes
+    /// after it.
     fn release(&self) {
         let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
-        // A read on another thread holds it for a moment; the last one lets go.
+        // A commit on another thread holds it for a moment; the last one lets go.
         drop(inner);
+        self.readers.close();
     }
 }
 
@@ -141,9 +133,8 @@ impl Store for SqliteStore {
     async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
         let wanted = keyspace.clone();
         let tables = self.run(move |committer| committer.ensure(&wanted)).await?;
-        let inner = self.inner()?;
         let schema = tables.schema().clone();
-        *inner.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
+        self.readers.set_tables(tables);
         Ok(schema)
     }
 
@@ -157,24 +148,27 @@ impl Store for SqliteStore {
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        door::check_keys(keys)?;
-        let inner = self.inner()?;
-        let tables = inner.tables()?;
-        inner.pool.read(|connection| read::get(connection, &tables, keys))
+        self.rows(keys)
+    }
+
+    // What is in memory takes microseconds, and what is not is waited for where it is asked for.
+    fn at_once(&self) -> Option<&dyn AtOnce> {
+        Some(self)
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        scan.check_limits()?;
-        let inner = self.inner()?;
-        let tables = inner.tables()?;
-        inner.pool.read(|connection| read::scan(connection, &tables, scan))
+        AtOnce::scan(self, scan)
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        AtOnce::scan_through(self, through).map(Some)
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         check_trails(batch)?;
         let inner = self.inner()?;
-        let tables = inner.tables()?;
+        let tables = self.readers.tables()?;
         let answer = inner.writer.commit(batch, &tables)?;
         drop(inner);
         match answer {
@@ -187,7 +181,7 @@ impl Store for SqliteStore {
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
-        let tables = self.inner()?.tables()?;
+        let tables = self.readers.tables()?;
         let mut gone = 0;
         while gone < rows {
             let (tables, left) = (tables.clone(), rows - gone);
@@ -206,6 +200,28 @@ impl Store for SqliteStore {
         let done = self.run(|committer| committer.finish()).await;
         self.release();
         done
+    }
+}
+
+impl AtOnce for SqliteStore {
+    fn row(&self, key: &Key) -> Result<Option<Row>> {
+        door::check_key(key)?;
+        self.readers.read(|connection, tables| tables.table(key.space())?.get(connection, key))
+    }
+
+    fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        door::check_keys(keys)?;
+        self.readers.read(|connection, tables| read::get(connection, tables, keys))
+    }
+
+    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
+        scan.check_limits()?;
+        self.readers.read(|connection, tables| read::each(connection, tables, scan, show))
+    }
+
+    fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
+        through.scan.check_limits()?;
+        self.readers.read(|connection, tables| read::scan_through(connection, tables, through))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::commit::Committer;
 use super::error::failed;
+use super::readers::Readers;
 use super::steps::{Step, takes};
 use super::writer::Writer;
 use super::{Inner, Options, SQLITE_MIN};
@@ -16,13 +17,10 @@ use data::{Error, ErrorKind, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// How long a statement waits for another process.
 const BUSY: Duration = Duration::from_secs(5);
-/// Connections for reading that are kept when nobody reads.
-const IDLE_MAX: usize = 8;
 /// Pages that a connection keeps in memory, in KiB, as SQLite wants it told.
 const CACHE_KIB: &str = "-16384";
 /// Pages of the log after which a commit writes them back: 16 MiB, so that a page that changes
@@ -38,16 +36,15 @@ const BEHIND_A_PROGRAM: &str = "the database file is served by another program (
 /// [`SQLITE_MIN`] as SQLite counts.
 const SQLITE_MIN_NUMBER: i32 = 3_051_003;
 
-/// Opens the store in a file, or makes it.
-pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
+/// Opens the store in a file, or makes it: who writes, and who reads.
+pub(super) fn open(path: &Path, options: &Options) -> Result<(Inner, Readers)> {
     check_version(rusqlite::version_number())?;
     let path = absolute(path)?;
     let remark = judge_place(&path)?;
     let connection = connect(&path, options.durability, OpenFlags::SQLITE_OPEN_CREATE)?;
     let committer = Committer::new(connection, busy_time());
     let writer = Writer::start(committer, options.durability)?;
-    let pool = Pool { path, durability: options.durability, idle: Mutex::new(Vec::new()) };
-    Ok(Inner { writer, pool, tables: RwLock::new(None), remark })
+    Ok((Inner { writer, remark }, Readers::new(path, options.durability)))
 }
 
 /// Whether a file is a database in which a keyspace was ever stored. None of our settings is made:
@@ -135,7 +132,11 @@ fn busy_time() -> Duration {
 }
 
 /// A connection, set as every connection of the store must be.
-fn connect(path: &Path, durability: Durability, create: OpenFlags) -> Result<Connection> {
+pub(super) fn connect(
+    path: &Path,
+    durability: Durability,
+    create: OpenFlags,
+) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
@@ -191,33 +192,6 @@ fn opening(error: rusqlite::Error, path: &Path) -> Error {
         false => failed(error),
     };
     error.with("file", path.display())
-}
-
-/// Connections for reading, as many as read at the same time.
-pub(super) struct Pool {
-    path: PathBuf,
-    durability: Durability,
-    idle: Mutex<Vec<Connection>>,
-}
-
-impl Pool {
-    /// Reads with a connection of its own.
-    pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => connect(&self.path, self.durability, OpenFlags::empty())?,
-        };
-        let answer = work(&connection);
-        // One that is still inside a transaction would answer from the past.
-        if connection.is_autocommit() {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE_MAX {
-                idle.push(connection);
-            }
-        }
-        answer
-    }
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@
 //! thread would be worth.
 
 use super::error::failed;
+use super::scan::Shown;
 use super::steps::{Step, between, takes};
 use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
+use crate::sql::pack::JoinedPack;
 use data::Result;
-use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan};
+use data::store::{End, Joined, Key, Keyed, Page, Row, Scan, Through};
 use rusqlite::Connection;
-
-/// Rows for which room is made before they are read.
-const ROWS_EXPECTED: usize = 64;
 
 /// The rows under these keys, in their order.
 pub(super) fn get(
@@ -61,8 +59,51 @@ pub(super) fn execute(connection: &Connection, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A stretch of one range.
-pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Result<Page> {
+/// Shows the rows of a stretch of one range, one after the other.
+pub(super) fn each(
+    connection: &Connection,
+    tables: &Tables,
+    scan: &Scan,
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
+    let stretches = stretches(tables, scan);
+    together(connection, stretches.len(), || each_of(connection, stretches, scan, show))
+}
+
+/// A stretch of an index with the rows that its entries name.
+pub(super) fn scan_through(
+    connection: &Connection,
+    tables: &Tables,
+    through: &Through<'_>,
+) -> Result<Joined> {
+    let Through { scan, named, collection, index } = *through;
+    let entries = tables.table(index.key.space)?;
+    let rows = tables.table(collection.key.space)?;
+    let stretches = stretches(tables, scan);
+    let join = entries.join(rows).filter(|_| named > 0);
+    let Some(join) = join.filter(|_| stretches.iter().all(|(of, _)| std::ptr::eq(*of, entries)))
+    else {
+        return at_once(connection, || {
+            let page = Page::gather(|show| each_of(connection, stretches, scan, show))?;
+            between();
+            through.join(page, |key| rows.get(connection, key))
+        });
+    };
+    together(connection, stretches.len(), || {
+        let mut pack = JoinedPack::new(through);
+        for (table, stretch) in stretches {
+            table.scan_through(connection, (rows, join), (stretch, scan), &mut pack)?;
+            if pack.end().is_some() {
+                break;
+            }
+        }
+        let end = pack.end().unwrap_or(End::Range);
+        Ok(pack.finish(end))
+    })
+}
+
+/// The stretches of a scan, in its order, with their tables.
+fn stretches<'s>(tables: &'s Tables, scan: &'s Scan) -> Vec<(&'s Table, Bounds<'s>)> {
     let mut stretches: Vec<(&Table, Bounds<'_>)> = Vec::new();
     if let Some(spaces) = spaces(&scan.range) {
         for table in tables.among(spaces) {
@@ -74,32 +115,33 @@ pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Res
     if scan.reverse {
         stretches.reverse();
     }
-    match stretches.len() {
-        0 | 1 => page(connection, stretches, scan),
-        _ => at_once(connection, || page(connection, stretches, scan)),
+    stretches
+}
+
+/// Runs so many statements on what one COMMIT left; one does so by itself.
+fn together<T>(
+    connection: &Connection,
+    statements: usize,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    match statements {
+        0 | 1 => work(),
+        _ => at_once(connection, work),
     }
 }
 
-fn page(
+fn each_of(
     connection: &Connection,
     stretches: Vec<(&Table, Bounds<'_>)>,
     scan: &Scan,
-) -> Result<Page> {
-    let mut rows = Vec::with_capacity(scan.rows.min(ROWS_EXPECTED));
-    let mut bytes = 0;
+    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+) -> Result<End> {
+    let mut shown = Shown::new(show);
     for (table, stretch) in stretches {
-        let left = scan.rows - rows.len();
-        table.scan(connection, (stretch, scan.reverse), left, |key, row| {
-            bytes += key.bytes().len() + row.weight();
-            rows.push(Keyed { key, row });
-            bytes < PAGE_BYTES_MAX
-        })?;
-        if rows.len() >= scan.rows {
-            return Ok(Page { rows, end: End::Rows });
-        }
-        if bytes >= PAGE_BYTES_MAX {
-            return Ok(Page { rows, end: End::Bytes });
+        table.each(connection, (stretch, scan), &mut shown)?;
+        if shown.end.is_some() {
+            break;
         }
     }
-    Ok(Page { rows, end: End::Range })
+    Ok(shown.end.unwrap_or(End::Range))
 }

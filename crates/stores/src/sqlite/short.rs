@@ -7,6 +7,7 @@
 //!
 //! A reader takes the one text of a value and no other.
 
+use crate::native::ulid;
 use data::clock::Milliseconds;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::ops::RangeInclusive;
@@ -16,19 +17,15 @@ pub(super) const INSTANTS: RangeInclusive<Milliseconds> = -62_167_219_200_000..=
 
 const DAY_MILLISECONDS: i64 = 86_400_000;
 const HEX: &[u8; 16] = b"0123456789abcdef";
-/// Crockford's digits: no I, L, O or U.
-const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// What each byte is worth as such a digit; nothing is worth 255.
-const CROCKFORD_WORTH: [u8; 256] = worth(CROCKFORD);
-const HEX_WORTH: [u8; 256] = worth(HEX);
-const NO_DIGIT: u8 = 255;
+/// What each byte is worth as such a digit; nothing else is worth less than 16.
+const HEX_WORTH: [u8; 256] = worth();
 
 #[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks it")]
-const fn worth<const N: usize>(digits: &[u8; N]) -> [u8; 256] {
-    let mut worth = [NO_DIGIT; 256];
+const fn worth() -> [u8; 256] {
+    let mut worth = [255; 256];
     let mut value = 0;
-    while value < N {
-        worth[digits[value] as usize] = value as u8;
+    while value < HEX.len() {
+        worth[HEX[value] as usize] = value as u8;
         value += 1;
     }
     worth
@@ -78,23 +75,31 @@ impl Short {
 }
 
 /// A number in 20 digits.
+#[inline]
 pub(super) fn digits(mut number: u64) -> Short {
     let mut short = Short { length: 20, ..Short::EMPTY };
-    for place in short.bytes.iter_mut().take(20).rev() {
-        *place = b'0' + u8::try_from(number % 10).unwrap_or(0);
-        number /= 10;
+    let (digits, _) = short.bytes.split_at_mut(20);
+    // Two at a time: to divide is what takes the time.
+    for pair in digits.rchunks_exact_mut(2) {
+        let two = (number % 100) as u8;
+        number /= 100;
+        pair.copy_from_slice(&[b'0' + two / 10, b'0' + two % 10]);
     }
     short
 }
 
 /// The number of such a text.
+#[inline]
 pub(super) fn digits_of(text: &[u8]) -> Option<u64> {
     let text: &[u8; 20] = text.try_into().ok()?;
-    text.iter().try_fold(0_u64, |number, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        (digit < 10).then_some(())?;
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
+    let (last, front) = text.split_last()?;
+    let digit = |byte: &u8| byte.wrapping_sub(b'0');
+    if !text.iter().all(|byte| digit(byte) < 10) {
+        return None;
+    }
+    // Only the last of 20 digits can be one too many.
+    let front = front.iter().fold(0_u64, |number, byte| number * 10 + u64::from(digit(byte)));
+    front.checked_mul(10)?.checked_add(u64::from(digit(last)))
 }
 
 /// A UUID in lower case with hyphens.
@@ -112,43 +117,37 @@ pub(super) fn uuid(bytes: &[u8; 16]) -> Short {
 }
 
 /// The UUID of such a text.
+#[inline]
 pub(super) fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
-    let digit = |byte: u8| HEX_WORTH.get(usize::from(byte)).copied().filter(|d| *d != NO_DIGIT);
-    let mut bytes = [0; 16];
-    let mut rest = text;
-    for (number, byte) in bytes.iter_mut().enumerate() {
-        if matches!(number, 4 | 6 | 8 | 10) {
-            rest = rest.strip_prefix(b"-")?;
-        }
-        let (pair, after) = rest.split_first_chunk::<2>()?;
-        let [high, low] = *pair;
-        *byte = digit(high)? << 4 | digit(low)?;
-        rest = after;
-    }
-    rest.is_empty().then_some(bytes)
+    let text: &[u8; 36] = text.try_into().ok()?;
+    let mut seen = 0;
+    let mut word = |digits: &[u8]| {
+        digits.iter().fold(0_u64, |value, byte| {
+            let digit = HEX_WORTH.get(usize::from(*byte)).copied().unwrap_or(255);
+            seen |= digit;
+            value << 4 | u64::from(digit)
+        })
+    };
+    let (first, rest) = text.split_first_chunk::<8>()?;
+    let (second, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let (third, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let (fourth, rest) = rest.strip_prefix(b"-")?.split_first_chunk::<4>()?;
+    let fifth: &[u8; 12] = rest.strip_prefix(b"-")?.try_into().ok()?;
+    let high = word(first) << 32 | word(second) << 16 | word(third);
+    let low = word(fourth) << 48 | word(fifth);
+    (seen < 16).then(|| (u128::from(high) << 64 | u128::from(low)).to_be_bytes())
 }
 
 /// The 26 characters of a ULID.
 pub(super) fn ulid(bytes: &[u8; 16]) -> Short {
-    let mut value = u128::from_be_bytes(*bytes);
     let mut short = Short { length: 26, ..Short::EMPTY };
-    for place in short.bytes.iter_mut().take(26).rev() {
-        *place = CROCKFORD.get((value & 31) as usize).copied().unwrap_or(b'0');
-        value >>= 5;
-    }
+    short.bytes.iter_mut().zip(ulid::text(bytes)).for_each(|(place, byte)| *place = byte);
     short
 }
 
 /// The ULID of such a text.
 pub(super) fn ulid_of(text: &[u8]) -> Option<[u8; 16]> {
-    let text: &[u8; 26] = text.try_into().ok()?;
-    // The first digit has three bits.
-    text.first().filter(|first| **first <= b'7')?;
-    let value = text.iter().try_fold(0_u128, |value, byte| {
-        let digit = *CROCKFORD_WORTH.get(usize::from(*byte))?;
-        (digit != NO_DIGIT).then_some(value << 5 | u128::from(digit))
-    });
-    value.map(u128::to_be_bytes)
+    ulid::from_text(text)
 }
 
 /// An instant between the years 0 and 9999, in RFC 3339 with milliseconds.

@@ -1,11 +1,13 @@
 //! The tables of a keyspace and their statements, made once for a schema.
 
 use super::error::failed;
+use super::scan::Scans;
 use super::steps::{Step, takes};
 use super::value::{self, Column};
-use crate::native::range::Bounds;
-use crate::sql::statement::{ScanForm, Writer, scan_segments};
+use crate::sql::pack::ROW_BYTES_USUAL;
+use crate::sql::statement::Writer;
 use crate::sql::table::{Parts, TableShape};
+use bytes::Bytes;
 use data::schema::Schema;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result, Value};
@@ -13,9 +15,9 @@ use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
 use keyspace::layout::words::Dialect;
 use rusqlite::{CachedStatement, Connection, Statement};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// How this store writes statements.
 pub(super) const WRITER: Writer = Writer { dialect: Dialect::Sqlite };
@@ -42,7 +44,8 @@ pub(super) struct Table {
     delete: String,
     /// How rows that have ended go.
     pub(super) sweep: Option<Sweep>,
-    scans: RwLock<HashMap<ScanForm, Arc<str>>>,
+    /// See `scan`.
+    pub(super) scans: Scans,
 }
 
 /// How rows that have ended go. Its values are the instant, and the most rows.
@@ -109,7 +112,7 @@ impl Table {
             put: WRITER.put(&shape),
             delete: WRITER.delete(&shape),
             sweep,
-            scans: RwLock::new(HashMap::new()),
+            scans: Scans::default(),
             shape,
         }))
     }
@@ -133,8 +136,9 @@ impl Table {
         self.bind_key(statement, key)?;
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
-        if let Some(row) = self.direct_row(row, 0)? {
-            return Ok(Some(row));
+        let mut bytes = Vec::with_capacity(ROW_BYTES_USUAL);
+        if let Some(state) = self.write_content(row, 0, &mut bytes)? {
+            return Ok(Some(state.row(Bytes::from(bytes))));
         }
         let content = self.values(row, &self.shape.content, 0)?;
         self.shape.row_of(&self.shape.shape().decode(key)?, content).map(Some)
@@ -183,37 +187,6 @@ impl Table {
         Ok(())
     }
 
-    /// Reads a stretch, row by row, until `take` has had enough.
-    pub(super) fn scan(
-        &self,
-        connection: &Connection,
-        (stretch, reverse): (Bounds<'_>, bool),
-        rows_max: usize,
-        mut take: impl FnMut(Key, Row) -> bool,
-    ) -> Result<()> {
-        let text = self.scan_text(ScanForm::of(&stretch, reverse));
-        let mut statement = prepared(connection, &text)?;
-        let mut number = self.bind_literal(&mut statement)?;
-        for (segment, value) in scan_segments(stretch) {
-            number += 1;
-            self.bind_key_value(&mut statement, number, segment, value)?;
-        }
-        let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
-        statement.raw_bind_parameter(number + 1, limit).map_err(failed)?;
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(failed)? {
-            let key = self.key(row)?;
-            let found = match self.direct_row(row, self.shape.segments.len())? {
-                Some(found) => found,
-                None => self.whole(row)?.1,
-            };
-            if !take(key, found) {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
     /// The segments and the row of what a statement answers: segments first, then content.
     fn whole(&self, row: &rusqlite::Row<'_>) -> Result<(Vec<Value>, Row)> {
         let segments = self.values(row, &self.shape.segments, 0)?;
@@ -244,19 +217,8 @@ impl Table {
         Ok(ended)
     }
 
-    fn scan_text(&self, form: ScanForm) -> Arc<str> {
-        let known = self.scans.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = known.get(&form) {
-            return text.clone();
-        }
-        drop(known);
-        let text: Arc<str> = WRITER.scan(&self.shape, form).into();
-        let mut known = self.scans.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(form).or_insert(text).clone()
-    }
-
     /// The values of some columns, which a row has from `first` on.
-    fn values(
+    pub(super) fn values(
         &self,
         row: &rusqlite::Row<'_>,
         places: &[usize],
@@ -277,7 +239,7 @@ impl Table {
     }
 
     /// The literal of a key that has nothing else; answers how many values were bound.
-    fn bind_literal(&self, statement: &mut Statement<'_>) -> Result<usize> {
+    pub(super) fn bind_literal(&self, statement: &mut Statement<'_>) -> Result<usize> {
         match self.shape.literal() {
             Some(text) => {
                 statement.raw_bind_parameter(1, text).map_err(failed)?;

@@ -63,6 +63,18 @@ allow = "user"
 [pattern.leases_of]
 list = "leases.leases_by_owner"
 page = 10
+
+[collection.pages]
+key    = "pages | {place: text..}"
+fields = { title = "text" }
+expect = { rows_per_group = 100 }
+index.pages_by_title = { key = "titles | {title}", unique = true, expect = { rows_per_group = 100 } }
+[pattern.put_page]
+put   = "pages"
+allow = "user"
+[pattern.pages_by_title]
+list = "pages.pages_by_title"
+page = 10
 "#;
 
 fn keyspace() -> Arc<Keyspace> {
@@ -114,7 +126,7 @@ impl Bench {
 
     /// Commits a group as the thread would, all of it in one transaction.
     fn group(&self, batches: Vec<Batch>) -> Vec<Result<Outcome>> {
-        let tables = self.store.inner().unwrap().tables().unwrap();
+        let tables = self.store.readers.tables().unwrap();
         self.on_writer(move |committer| {
             let job = |batch| Job { batch, tables: &tables };
             let jobs: Vec<Job<'_>> = batches.iter().map(job).collect();
@@ -429,6 +441,66 @@ fn a_time_that_does_not_sort_is_refused() {
     totals(wait(bench.store.commit(&batch(2, NOW, vec![put(day(NOW), "v", None)]))));
     let range =
         data::store::Range { start: day(i64::MIN).bytes().clone(), end: far.bytes().clone() };
-    let page = wait(bench.store.scan(&Scan { range, reverse: true, rows: 10 })).unwrap();
+    let page = wait(Store::scan(&bench.store, &Scan { range, reverse: true, rows: 10 })).unwrap();
     assert_eq!(page.rows.len(), 1);
+}
+
+#[test]
+fn a_reader_that_panics_is_not_used_again_and_a_closed_store_reads_nothing() {
+    let folder = Folder::new();
+    let bench = bench(&folder);
+    totals(wait(bench.store.commit(&batch(1, NOW, vec![put(bench.note("a"), "one", None)]))));
+    let broken = catch_unwind(AssertUnwindSafe(|| {
+        bench.store.readers.read(|connection, _| -> Result<()> {
+            connection.execute_batch("BEGIN; SELECT * FROM notes").unwrap();
+            panic!("in the middle of a read")
+        })
+    }));
+    assert!(broken.is_err());
+    totals(wait(bench.store.commit(&batch(2, NOW, vec![put(bench.note("a"), "two", None)]))));
+    assert_eq!(bench.text("a").as_deref(), Some("two"));
+    // A read inside of a read has a connection of its own, however many there are.
+    fn deeper(bench: &Bench, left: usize) -> Option<String> {
+        match left {
+            0 => bench.text("a"),
+            _ => bench.store.readers.read(|_, _| Ok(deeper(bench, left - 1))).unwrap(),
+        }
+    }
+    assert_eq!(deeper(&bench, 20).as_deref(), Some("two"));
+    wait(bench.store.close()).unwrap();
+    let refused = wait(bench.store.get(&[bench.note("a")])).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+}
+
+/// A claim does not name a path as the key of its row sorts it, so that no statement joins them.
+#[test]
+fn entries_and_rows_that_no_statement_joins_are_of_one_commit_too() {
+    let folder = Folder::new();
+    let bench = Arc::new(bench(&folder));
+    let collection = bench.schema.collection("pages").unwrap().clone();
+    let index = collection.indexes[0].clone();
+    let at = [Value::Path(vec!["a".to_string(), "b\0".to_string()])];
+    let slots = [Value::Text("Title".to_string())];
+    let key = collection.key.encode(&at).unwrap();
+    let claim = data::entries::entries(&collection, &at, &slots).unwrap().remove(0);
+    let versioned = collection.mode.has_version();
+    let put = |key: &Key, value| {
+        let (key, trail) = (key.clone(), None);
+        Write::Put { key, value, expires: None, versioned, trail }
+    };
+    let writes = vec![put(&key, collection.encode(&slots).unwrap()), put(&claim.key, claim.value)];
+    totals(wait(bench.store.commit(&batch(1, NOW, writes))));
+    let front = index.key.front([]).unwrap();
+    let scan = Scan { range: index.key.children(&front), reverse: false, rows: 5 };
+    let gone = vec![Write::Delete { key: key.clone() }, Write::Delete { key: claim.key }];
+    let (other, second) = (bench.clone(), batch(2, NOW, gone));
+    do_between(Some(Box::new(move || {
+        totals(wait(other.store.commit(&second)));
+    })));
+    let through = Through { scan: &scan, named: 5, collection: &collection, index: &index };
+    let joined = wait(Store::scan_through(&bench.store, &through)).unwrap().unwrap();
+    let rows: Vec<_> = joined.rows.into_iter().flatten().map(|row| row.key).collect();
+    assert_eq!(rows, [key]);
+    let after = wait(Store::scan_through(&bench.store, &through)).unwrap().unwrap();
+    assert_eq!((after.entries.rows.len(), after.rows.len()), (0, 0));
 }

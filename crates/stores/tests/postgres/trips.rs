@@ -100,7 +100,7 @@ fn calls_wait_for_the_server_as_seldom_as_can_be() {
             ("some_notes", &|_| json!({"rows": ids}), 1),
             ("notes", &|_| json!({"user_id": "u"}), 1),
             ("read_log", &|_| json!({"day": "d"}), 1),
-            ("folder", &|_| json!({"user_id": "u", "folder": "f"}), 2),
+            ("folder", &|_| json!({"user_id": "u", "folder": "f"}), 1),
             ("titled", &|_| json!({"title": "title 1"}), 2),
         ];
         for number in 100..106 {
