@@ -221,21 +221,19 @@ impl Work<'_> {
         sent: &mut bool,
     ) -> Result<Done, Fault> {
         let tables = &self.ready.tables;
-        let mut requests = opening;
-        let remembered = outcome::remember(lease, tables, self.batch, &totals).await?;
+        let remembered = outcome::remember(tables, self.batch, &totals);
         let remembered = remembered.filter(|_| takes(Step::Outcome));
         let (inside, outside) = match takes(Step::OutcomeInside) {
             true => (remembered, None),
             false => (None, remembered),
         };
-        requests.extend(inside);
+        let mut changes: Vec<Change<'_>> = inside.into_iter().collect();
         let mut puts: Vec<Puts<'_>> = Vec::new();
         for (key, row) in effects {
             let table = tables.of(key).map_err(Fault::Refused)?;
             let Some(row) = row else {
                 let values = table.values_of(key).map_err(Fault::Refused)?;
-                let delete = lease.statement(&table.delete).await?;
-                requests.push(Request::Prepared(delete, values));
+                changes.push((table.delete.clone(), values));
                 continue;
             };
             let values = table.row_values(key, Parts::from(&row)).map_err(Fault::Refused)?;
@@ -244,18 +242,43 @@ impl Work<'_> {
                 None => puts.push(Puts { table, rows: vec![values] }),
             }
         }
-        for puts in puts {
-            puts.requests(lease, &mut requests).await?;
-        }
+        puts.into_iter().for_each(|puts| puts.add_to(&mut changes));
+        let mut requests = opening;
+        self.add(lease, changes, &mut requests).await?;
         requests.push(Request::Plain("COMMIT"));
         *sent = true;
         lease.send(requests, self.until).await?;
-        if let Some(outside) = outside {
-            lease.send(vec![outside], self.until).await?;
+        if let Some((text, values)) = outside {
+            let statement = lease.statement(&text).await?;
+            lease.send(vec![Request::Prepared(statement, values)], self.until).await?;
         }
         Ok(Done::Committed(totals))
     }
+
+    /// Adds the requests for some changes: one for all of them, because every request is answered
+    /// by a message of its own; or one for each where they are too many.
+    async fn add<'r>(
+        &self,
+        lease: &mut Lease,
+        changes: Vec<Change<'r>>,
+        requests: &mut Vec<Request<'r>>,
+    ) -> Result<(), Fault> {
+        let texts: Vec<&Arc<str>> = changes.iter().map(|(text, _)| text).collect();
+        if let Some(text) = self.ready.tables.together.text(&texts) {
+            let statement = lease.statement(&text).await?;
+            let values = changes.into_iter().flat_map(|(_, values)| values).collect();
+            requests.push(Request::Prepared(statement, values));
+            return Ok(());
+        }
+        for (text, values) in changes {
+            requests.push(Request::Prepared(lease.statement(&text).await?, values));
+        }
+        Ok(())
+    }
 }
+
+/// A statement that changes something, with its values.
+type Change<'v> = (Arc<str>, Vec<Native<'v>>);
 
 /// Rows that are put into one table.
 struct Puts<'p> {
@@ -265,16 +288,11 @@ struct Puts<'p> {
 
 impl Puts<'_> {
     /// One statement for many rows, or one for each.
-    async fn requests(
-        self,
-        lease: &mut Lease,
-        requests: &mut Vec<Request<'_>>,
-    ) -> Result<(), Fault> {
+    fn add_to(self, changes: &mut Vec<Change<'_>>) {
         let many = self.table.put_many.as_ref().filter(|_| self.rows.len() >= ROWS_TOGETHER);
         let Some((text, elements)) = many else {
-            let put = lease.statement(&self.table.put).await?;
-            requests.extend(self.rows.into_iter().map(|row| Request::Prepared(put.clone(), row)));
-            return Ok(());
+            changes.extend(self.rows.into_iter().map(|row| (self.table.put.clone(), row)));
+            return;
         };
         let mut arrays: Vec<Vec<Native<'static>>> =
             elements.iter().map(|_| Vec::with_capacity(self.rows.len())).collect();
@@ -283,8 +301,7 @@ impl Puts<'_> {
         }
         let typed = elements.iter().cloned().zip(arrays);
         let values = typed.map(|(element, values)| Native::Array(element, values)).collect();
-        requests.push(Request::Prepared(lease.statement(text).await?, values));
-        Ok(())
+        changes.push((text.clone(), values));
     }
 }
 

@@ -31,6 +31,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod through;
+mod together;
 mod value;
 
 use async_trait::async_trait;

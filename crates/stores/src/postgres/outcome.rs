@@ -15,6 +15,7 @@ use data::clock::Milliseconds;
 use data::store::{Batch, CommitId, Total};
 use data::{Error, ErrorKind, Result};
 use std::borrow::Cow;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The form that is written.
@@ -53,20 +54,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Vec<Total>> {
     }
 }
 
-/// The request that remembers a batch; none where none has to be.
-pub(super) async fn remember<'r>(
-    lease: &mut Lease,
+/// The statement that remembers a batch, with its values; none where none has to be.
+pub(super) fn remember<'r>(
     tables: &Tables,
     batch: &Batch,
     totals: &[Total],
-) -> Result<Option<Request<'r>>, Fault> {
-    let Some(calls) = &tables.calls else { return Ok(None) };
+) -> Option<(Arc<str>, Vec<Native<'r>>)> {
+    let calls = tables.calls.as_ref()?;
     let values = vec![
         Native::Uuid(*batch.id.as_bytes()),
         Native::Bytes(Cow::Owned(encode(totals))),
         Native::instant(batch.now),
     ];
-    Ok(Some(Request::Prepared(lease.statement(&calls.insert).await?, values)))
+    Some((calls.insert.clone(), values))
 }
 
 /// What the batch with this id came to, if it was committed; then ends the transaction there is.

@@ -238,7 +238,7 @@ pub(super) fn stretches(
 
 /// The same statement with every `$number` so much larger. Names are quoted or plain words, so that
 /// no other `$` is in it.
-fn renumbered(text: &str, by: usize) -> String {
+pub(super) fn renumbered(text: &str, by: usize) -> String {
     let mut parts = text.split('$');
     let mut moved = parts.next().unwrap_or_default().to_string();
     for part in parts {
@@ -248,4 +248,13 @@ fn renumbered(text: &str, by: usize) -> String {
         moved.push_str(&format!("${}{rest}", number + by));
     }
     moved
+}
+
+/// How many values a statement has.
+pub(super) fn places(text: &str) -> usize {
+    let number = |part: &str| {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        part.get(..digits).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    };
+    text.split('$').skip(1).map(number).max().unwrap_or(0)
 }

@@ -9,6 +9,7 @@
 
 use super::binary::escaped;
 use super::statement::{Calls, Many, Sweep, WRITER, peeked, put_many, stretches, walk, whole_key};
+use super::together::Together;
 use super::value::{NEVER, Native};
 use crate::sql::join::Join;
 use crate::sql::statement::ScanForm;
@@ -33,6 +34,8 @@ pub(super) struct Tables {
     pub(super) schema: Arc<Schema>,
     /// Where commits are remembered; nowhere if none has to be.
     pub(super) calls: Option<Calls>,
+    /// Statements on several of them.
+    pub(super) together: Together,
     by_space: HashMap<u16, Arc<Table>>,
     /// The tables whose ended rows are found by themselves, see `sweep`.
     pub(super) swept: Vec<Arc<Table>>,
@@ -92,7 +95,7 @@ impl Tables {
             }
             by_space.insert(made.shape.space, made);
         }
-        Ok(Tables { schema, calls, by_space, swept })
+        Ok(Tables { schema, calls, together: Together::default(), by_space, swept })
     }
 
     /// The table of a space.
