@@ -10,16 +10,19 @@
 
 #[cfg(test)]
 mod tests;
+mod write;
+
+pub(crate) use write::{Written, write};
 
 use crate::change::Entry;
 use crate::error::{Error, ErrorKind, Result};
-use crate::evaluate::{RecordScope, evaluate, holds};
-use crate::schema::{CollectionSchema, IndexSchema, Source};
+use crate::evaluate::RecordScope;
+use crate::schema::{CollectionSchema, IndexSchema};
 use crate::store::{Key, Keyed, Row};
 use crate::value::Value;
 use bytes::{BufMut, Bytes, BytesMut};
-use keyspace::key::{self, KeyReader, KeyType};
-use std::borrow::Cow;
+use keyspace::key::{self, KeyReader};
+use std::borrow::{Borrow, Cow};
 
 /// Bytes of the number that a key begins with.
 const SPACE_BYTES: usize = 2;
@@ -32,13 +35,16 @@ pub fn entries(
     segments: &[Value],
     slots: &[Value],
 ) -> Result<Vec<Entry>> {
-    let record = RecordScope { collection, segments, slots };
+    let mut buffer = Vec::new();
     let mut found = Vec::with_capacity(collection.indexes.len());
-    for (number, index) in collection.indexes.iter().enumerate() {
-        let made = add_entries(&record, (number, index), &mut found);
-        made.map_err(|error| error.with("index", index.name()))?;
-    }
-    Ok(found)
+    write(&RecordScope { collection, segments, slots }, &mut buffer, &mut found)?;
+    let buffer = Bytes::from(buffer);
+    let entry = |written: Written| Entry {
+        index: written.index,
+        key: Key::new(buffer.slice(written.key)),
+        value: buffer.slice(written.value),
+    };
+    Ok(found.into_iter().map(entry).collect())
 }
 
 /// What a row gains and loses between two states. Gained is also an entry whose content changed
@@ -129,8 +135,7 @@ pub fn split_claim(content: &Bytes) -> Result<(Key, Bytes)> {
 
 /// The content of a claim: whose it is, and what the index keeps.
 pub fn claim(owner: &Key, kept: &[u8]) -> Result<Bytes> {
-    let length = u16::try_from(owner.bytes().len())
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "a key is too long for a claim"))?;
+    let length = u16::try_from(owner.bytes().len()).map_err(|_| long_owner())?;
     let mut claim = BytesMut::with_capacity(OWNER_LENGTH_BYTES + owner.bytes().len() + kept.len());
     claim.put_u16(length);
     claim.extend_from_slice(owner.as_ref());
@@ -146,93 +151,15 @@ pub fn kept<'r>(index: &IndexSchema, row: &'r Row) -> Result<Cow<'r, Bytes>> {
     }
 }
 
-/// Adds the entries of a record in one index.
-fn add_entries(
-    record: &RecordScope<'_>,
-    (number, index): (usize, &IndexSchema),
-    found: &mut Vec<Entry>,
-) -> Result<()> {
-    if let Some(when) = &index.model.when
-        && !holds(when, record)?
-    {
-        return Ok(());
-    }
-    let mut values: Vec<Cow<'_, Value>> = Vec::with_capacity(index.sources.len());
-    let mut plural = None;
-    for (position, source) in index.sources.iter().enumerate() {
-        let value = match source {
-            Source::Segment(segment) => Cow::Borrowed(member(record.segments.get(*segment))?),
-            Source::Slot(slot) => Cow::Borrowed(member(record.slots.get(*slot))?),
-            Source::Computed(expression) => match evaluate(expression, record, None)? {
-                Value::List(elements) => {
-                    plural = Some((position, elements));
-                    Cow::Owned(Value::Bool(false))
-                }
-                value => Cow::Owned(value),
-            },
-        };
-        if value.is_null() {
-            return Ok(());
-        }
-        values.push(value);
-    }
-    let Some((position, elements)) = plural else {
-        let key = key(index, &mut values)?;
-        found.push(Entry { index: number, key, value: content(record, index)? });
-        return Ok(());
-    };
-    let mut kept = None;
-    for element in elements {
-        if let Some(value) = values.get_mut(position) {
-            *value = Cow::Owned(element);
-        }
-        let key = key(index, &mut values)?;
-        let value = match &kept {
-            Some(value) => Bytes::clone(value),
-            None => kept.insert(content(record, index)?).clone(),
-        };
-        found.push(Entry { index: number, key, value });
-    }
-    Ok(())
+fn member<V: Borrow<Value>>(found: Option<&V>) -> Result<&Value> {
+    found
+        .map(Borrow::borrow)
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
 }
 
-/// The key of these values, which have the types of their segments.
-fn key(index: &IndexSchema, values: &mut [Cow<'_, Value>]) -> Result<Key> {
-    let shape = &index.key;
-    for (number, (value, segment)) in values.iter_mut().zip(&shape.segments).enumerate() {
-        // A cell inside another function is a number.
-        if let (Value::Cell(cell), KeyType::U64) = (value.as_ref(), segment.kind) {
-            *value = Cow::Owned(Value::U64(*cell));
-        }
-        if number < shape.group && value.as_text() == Some("") {
-            let name = shape.names.get(number).map_or("", String::as_str);
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "a text before the bar of an index is empty: leave such rows out with `when`",
-            )
-            .with("segment", name));
-        }
-    }
-    shape.encode(values.iter().map(AsRef::as_ref))
-}
-
-/// The content of an entry or a claim.
-fn content(record: &RecordScope<'_>, index: &IndexSchema) -> Result<Bytes> {
-    let kept = match index.keep_slots.as_slice() {
-        [] => Bytes::new(),
-        slots => {
-            let values = slots.iter().map(|slot| member(record.slots.get(*slot)).cloned());
-            index.keep.encode(&values.collect::<Result<Vec<Value>>>()?)?
-        }
-    };
-    if !index.model.unique {
-        return Ok(kept);
-    }
-    claim(&record.collection.key.encode(record.segments)?, &kept)
-}
-
-fn member(found: Option<&Value>) -> Result<&Value> {
-    found.ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
+#[cold]
+fn long_owner() -> Error {
+    Error::new(ErrorKind::TooLarge, "a key is too long for a claim")
 }
 
 #[cold]

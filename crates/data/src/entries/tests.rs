@@ -12,6 +12,7 @@ use super::*;
 use crate::catalogue::Catalogue;
 use crate::clock::SeededRandom;
 use crate::schema::Schema;
+use keyspace::key::KeyType;
 use keyspace::model::StoreKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;

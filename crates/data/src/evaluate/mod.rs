@@ -13,10 +13,12 @@ mod fold;
 mod fold_table;
 mod functions;
 mod operand;
+mod quick;
 mod record;
 #[cfg(test)]
 mod tests;
 
+pub use quick::{At, Quick};
 pub use record::RecordScope;
 
 use crate::clock::Milliseconds;

@@ -9,7 +9,7 @@ use super::outcomes::Outcomes;
 use crate::clock::Milliseconds;
 use crate::error::Result;
 use crate::schema::Schema;
-use crate::store::judge::Effect;
+use crate::store::judge::{Effect, detached};
 use crate::store::limits::PAGE_BYTES_MAX;
 use crate::store::{
     Batch, Changes, CommitId, End, Joined, Judgement, Key, Keyed, Outcome, Page, Position, Row,
@@ -120,6 +120,7 @@ impl Rows {
         if effects.is_empty() {
             return;
         }
+        let effects: Vec<Effect> = effects.into_iter().map(detached).collect();
         let keys = effects.iter().map(|(key, _)| key.clone()).collect();
         for (key, row) in effects {
             let end = row.as_ref().and_then(may_go);

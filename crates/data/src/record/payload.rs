@@ -72,7 +72,9 @@ impl Payload<'_> {
     /// A number or an id, of at most sixteen bytes.
     pub fn short<const N: usize>(value: [u8; N]) -> Self {
         let mut bytes = [0; 16];
-        bytes.iter_mut().zip(value).for_each(|(byte, part)| *byte = part);
+        if let Some(front) = bytes.first_chunk_mut() {
+            *front = value;
+        }
         Payload::Short(bytes, N)
     }
 }

@@ -190,6 +190,48 @@ impl Front {
     }
 }
 
+/// A record that is written in one go: its front first, in which each end is filled in as soon as
+/// the payload is there. Only for fields in the order of their numbers, without listed nulls.
+pub(super) struct Growing<'b> {
+    buffer: &'b mut Vec<u8>,
+    start: usize,
+    entry: usize,
+    payloads: usize,
+}
+
+impl<'b> Growing<'b> {
+    /// Begins a record of so many fields behind what a buffer holds.
+    pub(super) fn new(buffer: &'b mut Vec<u8>, fields: u16) -> Self {
+        let start = buffer.len();
+        buffer.push(VERSION);
+        buffer.extend_from_slice(&fields.to_be_bytes());
+        let entry = buffer.len();
+        let payloads = entry + usize::from(fields) * entry_size(false);
+        buffer.resize(payloads, 0);
+        Growing { buffer, start, entry, payloads }
+    }
+
+    /// Adds a field; false if its end needs more than two bytes.
+    #[inline]
+    pub(super) fn add(&mut self, number: u16, payload: &[u8]) -> bool {
+        self.buffer.extend_from_slice(payload);
+        let Ok(end) = u16::try_from(self.buffer.len() - self.payloads) else { return false };
+        let [n0, n1] = number.to_be_bytes();
+        let [e0, e1] = end.to_be_bytes();
+        let place = self.buffer.get_mut(self.entry..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(place) = place {
+            *place = [n0, n1, e0, e1];
+        }
+        self.entry += entry_size(false);
+        true
+    }
+
+    /// Takes back all of it.
+    pub(super) fn undo(self) {
+        self.buffer.truncate(self.start);
+    }
+}
+
 impl<'r> Table<'r> {
     /// The front of a record.
     #[inline]

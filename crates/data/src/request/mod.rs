@@ -55,13 +55,18 @@ pub struct Options {
     pub check_bounds: bool,
     /// How long a call may try, in milliseconds.
     pub call_milliseconds_max: i64,
+    /// Whether changes that read nothing go the direct way: always, but in tests that compare it
+    /// with the ordinary one.
+    #[doc(hidden)]
+    pub direct: bool,
 }
 
 impl Options {
     /// Usual behaviour, with this time and chance; cursors live as long as the run time.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
         let cursor_key = CursorKey::random(random.as_ref());
-        Options { clock, random, cursor_key, check_bounds: false, call_milliseconds_max: 30_000 }
+        let (check_bounds, call_milliseconds_max) = (false, 30_000);
+        Options { clock, random, cursor_key, check_bounds, call_milliseconds_max, direct: true }
     }
 }
 

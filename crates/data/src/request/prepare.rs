@@ -1,6 +1,7 @@
 //! A pattern made ready: its plan on this store, and everything that goes by name looked up once.
 
 use super::answer::AnswerShape;
+use super::write::Direct;
 use super::{admit, cursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape, Schema};
@@ -36,6 +37,8 @@ pub struct Prepared {
     pub page_reads: PageReads,
     /// For each segment of the key it goes by: which argument is its value, as it is given.
     pub(super) key_arguments: Vec<Option<usize>>,
+    /// How a change goes the direct way, if it does.
+    pub(super) direct: Option<Direct>,
     /// What binds the cursors of a list to it, whoever calls.
     pub(super) cursor_front: Vec<u8>,
     plan: Plan,
@@ -101,6 +104,7 @@ impl Prepared {
             steps,
             page_reads,
             key_arguments: Vec::new(),
+            direct: None,
             cursor_front: Vec::new(),
             plan,
             kind,
@@ -113,6 +117,8 @@ impl Prepared {
                 && !admit::asks_member(&prepared);
             prepared.is_shown = prepared.shows_rows(collection);
             prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
+            let (pattern, filled) = (&prepared.pattern, &prepared.filled);
+            prepared.direct = Direct::new(kind, pattern, collection, filled, reads);
             let (name, key) = (&schema.keyspace().name.value, prepared.key()?);
             prepared.cursor_front = cursor::bound_front(name, &prepared.pattern, key);
         }
@@ -133,6 +139,12 @@ impl Prepared {
     /// The pattern's name.
     pub fn name(&self) -> &str {
         &self.pattern.name.value
+    }
+
+    /// Whether its calls go the direct way, but for unusual ones.
+    #[doc(hidden)]
+    pub fn is_direct(&self) -> bool {
+        self.direct.is_some()
     }
 
     /// What it may cost here; none if it is refused.

@@ -98,16 +98,25 @@ impl CollectionSchema {
 
     /// The bytes of a row; `values` has a value for each slot.
     pub fn encode(&self, values: &[Value]) -> Result<Bytes> {
-        Ok(match (&self.content, values) {
-            (ContentShape::Record(shape), values) => return shape.encode(values),
+        match (&self.content, values) {
+            (ContentShape::Record(shape), values) => shape.encode(values),
+            (_, [value]) => self.encode_value(Some(value)),
+            (ContentShape::Nothing, _) => self.encode_value(None),
+            _ => Err(of_other_types()),
+        }
+    }
+
+    /// The bytes of a row that is no record: its one value, or nothing.
+    pub(crate) fn encode_value(&self, value: Option<&Value>) -> Result<Bytes> {
+        Ok(match (&self.content, value) {
             (ContentShape::Nothing, _) => Bytes::new(),
-            (ContentShape::Json, [Value::Json(json)]) => Bytes::from(json.to_string()),
-            (ContentShape::Text, [Value::Text(text)]) => Bytes::from(text.clone()),
-            (ContentShape::Bytes, [Value::Bytes(bytes)]) => bytes.clone(),
-            (ContentShape::Count, [Value::I64(number)]) => {
+            (ContentShape::Json, Some(Value::Json(json))) => Bytes::from(json.to_string()),
+            (ContentShape::Text, Some(Value::Text(text))) => Bytes::from(text.clone()),
+            (ContentShape::Bytes, Some(Value::Bytes(bytes))) => bytes.clone(),
+            (ContentShape::Count, Some(Value::I64(number))) => {
                 Bytes::copy_from_slice(&number.to_be_bytes())
             }
-            _ => return Err(Error::new(ErrorKind::Internal, "a row has values of other types")),
+            _ => return Err(of_other_types()),
         })
     }
 
@@ -159,6 +168,10 @@ impl CollectionSchema {
         }
         Ok(())
     }
+}
+
+fn of_other_types() -> Error {
+    Error::new(ErrorKind::Internal, "a row has values of other types")
 }
 
 /// The number of a name in the catalogue.

@@ -9,6 +9,7 @@ use super::collection::{Slot, number, record_field};
 use super::key::KeyShape;
 use crate::catalogue::Catalogue;
 use crate::error::{Error, ErrorKind, Result};
+use crate::evaluate::Quick;
 use crate::record::RecordShape;
 use keyspace::model::{Atomicity, Collection, Expression, ExpressionKind, Index, Mode, StoreKind};
 use std::sync::Arc;
@@ -22,6 +23,10 @@ pub struct IndexSchema {
     pub key: KeyShape,
     /// Where each segment of its key comes from.
     pub sources: Vec<Source>,
+    /// For each segment that is computed: its quick form, if there is one.
+    pub quick: Vec<Option<Quick>>,
+    /// Whether one record may have several entries.
+    pub is_plural: bool,
     /// Where the entry's key holds each segment of the primary key; empty for a unique index, whose
     /// claims hold the owner's whole key instead.
     pub primary: Vec<usize>,
@@ -75,6 +80,11 @@ impl IndexSchema {
                 (None, None, None) => return Err(unknown(&segment.name)),
             });
         }
+        let quick = sources.iter().map(|source| match source {
+            Source::Computed(expression) => Quick::of(expression, &primary_names, slots),
+            Source::Segment(_) | Source::Slot(_) => None,
+        });
+        let (quick, is_plural) = (quick.collect(), model.is_plural());
         let primary = match model.unique {
             true => Vec::new(),
             false => primary_positions(&sources, primary_names.len())?,
@@ -88,7 +98,7 @@ impl IndexSchema {
             keep_slots.push(slot);
             keep.fields.push(record_field(catalogue, &collection.name.value, field)?);
         }
-        Ok(IndexSchema { model, key, sources, primary, keep, keep_slots })
+        Ok(IndexSchema { model, key, sources, quick, is_plural, primary, keep, keep_slots })
     }
 
     /// Its name.

@@ -93,48 +93,48 @@ impl KeyShape {
 
     /// The key of these values, one for each segment.
     pub fn encode<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<Key> {
-        let (bytes, written) = self.write(values)?;
-        if written != self.segments.len() {
-            return Err(Error::new(ErrorKind::Internal, "a key has too few values"));
-        }
+        let mut bytes = Vec::with_capacity(64);
+        self.append_whole(values, &mut bytes)?;
         Ok(Key::from(bytes))
+    }
+
+    /// Adds the key of these values, one for each segment, to a buffer.
+    pub(crate) fn append_whole<'v>(
+        &self,
+        values: impl IntoIterator<Item = &'v Value>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<()> {
+        match self.append(values, buffer)? == self.segments.len() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::Internal, "a key has too few values")),
+        }
     }
 
     /// The front of a key: the number and as many whole segments as there are values.
     pub fn front<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<Vec<u8>> {
-        self.write(values).map(|(bytes, _)| bytes)
+        let mut bytes = Vec::with_capacity(64);
+        self.append(values, &mut bytes)?;
+        Ok(bytes)
     }
 
-    fn write<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> Result<(Vec<u8>, usize)> {
-        let mut bytes = Vec::with_capacity(64);
-        let mut writer = KeyWriter::new(&mut bytes, self.space);
+    /// Adds the front of a key to a buffer; answers how many values it has taken.
+    fn append<'v>(
+        &self,
+        values: impl IntoIterator<Item = &'v Value>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let mut writer = KeyWriter::new(buffer, self.space);
         let mut written = 0;
-        for (value, (segment, name)) in
-            values.into_iter().zip(self.segments.iter().zip(&self.names))
-        {
-            let put = match value {
-                Value::Text(text) if segment.kind == KeyType::Text => {
-                    writer.text(text, segment.direction)
-                }
-                // Whoever gives a cell gives its number.
-                Value::U64(cell) if segment.kind == KeyType::Cell => {
-                    writer.value(*segment, &key::Value::Cell(*cell))
-                }
-                other => match other.as_segment() {
-                    Some(value) => writer.value(*segment, &value),
-                    None => {
-                        return Err(Error::new(
-                            ErrorKind::Internal,
-                            "a value has no place in a key",
-                        )
-                        .with("segment", name));
-                    }
-                },
-            };
-            put.map_err(|error| Error::from(error).with("segment", name))?;
+        for (value, segment) in values.into_iter().zip(&self.segments) {
+            put(&mut writer, *segment, value).map_err(|error| self.named(error, written))?;
             written += 1;
         }
-        Ok((bytes, written))
+        Ok(written)
+    }
+
+    /// Adds which segment an error is about.
+    fn named(&self, error: Error, position: usize) -> Error {
+        error.with("segment", self.names.get(position).map_or("", String::as_str))
     }
 
     /// The values of a key; an attempt at its end is left out.
@@ -194,6 +194,26 @@ impl KeyShape {
         writer.i64(slices.number(time), Direction::Ascending)?;
         Ok(Some(Key::from(bytes)))
     }
+}
+
+/// Adds one segment to a key.
+#[inline]
+pub(crate) fn put(writer: &mut KeyWriter<'_>, segment: key::Segment, value: &Value) -> Result<()> {
+    let direction = segment.direction;
+    let put = match (value, segment.kind) {
+        (Value::Text(text), KeyType::Text) => writer.text(text, direction),
+        (Value::U64(number), KeyType::U64) => writer.u64(*number, direction),
+        (Value::Ulid(bytes), KeyType::Ulid) => writer.ulid(bytes, direction),
+        // Whoever gives a cell gives its number.
+        (Value::U64(cell) | Value::Cell(cell), KeyType::Cell) => writer.cell(*cell, direction),
+        (other, _) => match other.as_segment() {
+            Some(value) => writer.value(segment, &value),
+            None => {
+                return Err(Error::new(ErrorKind::Internal, "a value has no place in a key"));
+            }
+        },
+    };
+    put.map_err(Error::from)
 }
 
 impl Slices {

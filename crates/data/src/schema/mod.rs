@@ -14,6 +14,7 @@ mod key;
 
 pub use collection::{CollectionSchema, ContentShape, Slot, constant};
 pub use index::{IndexSchema, Source};
+pub(crate) use key::put;
 pub use key::{KeyShape, Place, Slices, time_of};
 
 use crate::catalogue::Catalogue;

@@ -20,6 +20,14 @@ use std::collections::HashMap;
 /// What a batch does to one row: it is now this, or gone.
 pub type Effect = (Key, Option<Row>);
 
+/// The same effect with bytes of its own, for a store that keeps it in memory: what a batch holds
+/// may be slices of a buffer that would stay as a whole.
+pub fn detached((key, row): Effect) -> Effect {
+    let own = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
+    let row = row.map(|row| Row { value: own(&row.value), ..row });
+    (Key::new(own(key.as_ref())), row)
+}
+
 /// What is to be done about a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {

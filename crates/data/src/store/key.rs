@@ -23,14 +23,7 @@ impl Key {
     /// Its first 16 bytes as a number; zeros where it is shorter. Numbers are compared faster than
     /// bytes, and are in the same order unless they are the same.
     pub fn front(&self) -> u128 {
-        match self.0.first_chunk() {
-            Some(front) => u128::from_be_bytes(*front),
-            None => {
-                let mut front = [0; 16];
-                front.iter_mut().zip(&self.0).for_each(|(byte, own)| *byte = *own);
-                u128::from_be_bytes(front)
-            }
-        }
+        front(&self.0)
     }
 
     /// The number of the space it belongs to; 0, which no space has, for fewer than two bytes.
@@ -38,6 +31,18 @@ impl Key {
         match self.0.as_ref() {
             [high, low, ..] => u16::from_be_bytes([*high, *low]),
             _ => 0,
+        }
+    }
+}
+
+/// The first 16 bytes of a key as a number, as [`Key::front`] says.
+pub(crate) fn front(key: &[u8]) -> u128 {
+    match key.first_chunk() {
+        Some(front) => u128::from_be_bytes(*front),
+        None => {
+            let mut front = [0; 16];
+            front.iter_mut().zip(key).for_each(|(byte, own)| *byte = *own);
+            u128::from_be_bytes(front)
         }
     }
 }

@@ -61,6 +61,7 @@ pub use batch::{
 pub use description::{Description, Durability, Reach};
 pub use feed::{Change, Changes, Position};
 pub use judge::{Judgement, judge};
+pub(crate) use key::front;
 pub use key::{Key, Range};
 pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
 pub use through::{Joined, Through};

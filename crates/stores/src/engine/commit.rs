@@ -201,7 +201,7 @@ impl Committer {
             self.start(group.rows.len() + group.first.len() + group.commits.len() * 2 + 4);
         let mut rows = group.first;
         rows.extend(group.rows);
-        if rows.len() > FEW_ROWS {
+        if rows.len() > FEW_ROWS && !rows.is_sorted_by(|(one, _), (other, _)| one <= other) {
             // Neighbours are put in one after the other: the engine then finds its way to each
             // through memory that it has just touched. The exact order does not matter.
             rows.sort_by_cached_key(|(key, _)| key.front());

@@ -45,14 +45,17 @@ pub(super) fn encode_row(
     value: &[u8],
     version: Option<Version>,
     expires: Option<Milliseconds>,
-) -> Vec<u8> {
+) -> Bytes {
+    if value.is_empty() && version.is_none() && expires.is_none() {
+        return Bytes::from_static(&[0]);
+    }
     let version = version.as_ref().map(|version| version.as_bytes().as_slice());
     let expires = expires.map(Milliseconds::to_be_bytes);
     let flags = if version.is_some() { HAS_VERSION } else { 0 }
         | if expires.is_some() { HAS_EXPIRES } else { 0 };
     let version = version.unwrap_or_default();
     let expires = expires.as_ref().map(|expires| expires.as_slice()).unwrap_or_default();
-    [&[flags], version, expires, value].concat()
+    Bytes::from([&[flags], version, expires, value].concat())
 }
 
 /// A row as it was.
@@ -139,7 +142,6 @@ mod tests {
                 for value in [&b""[..], b"v", b"\x00\xff\x00"] {
                     let row = row(version, expires, value);
                     let stored = encode_row(&row.value, row.version, row.expires);
-                    assert_eq!(stored.capacity(), stored.len());
                     assert_eq!(decode_row(stored).unwrap(), row);
                 }
             }
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn a_value_is_a_slice_of_what_was_stored() {
         let version = Some(CommitId::from_stored([7; 16]));
-        let stored = Bytes::from(encode_row(b"value", version, Some(1)));
+        let stored = encode_row(b"value", version, Some(1));
         let read = decode_row(stored.clone()).unwrap().value;
         assert_eq!(read.as_ptr(), stored.slice(25..).as_ptr());
     }

@@ -19,6 +19,7 @@ mod error;
 mod folder;
 mod journal;
 mod layout;
+mod lone;
 mod open;
 mod outcome;
 mod read;

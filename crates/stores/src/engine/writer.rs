@@ -6,13 +6,16 @@
 //!                 keeper: every second a sync, the witness, a fresh snapshot; and whoever still
 //!                 waits when a caller has done enough for others
 //! power           callers ─queue─▶ thread: take all that wait ─▶ Committer ─▶ answer each
+//!                 a caller that is alone, while syncs are brief ─▶ Committer
 //! ```
 //!
 //! A sync takes as long for a hundred batches as for one, so what arrives during one is written
-//! with the next. There is no timer: nobody waits for others to come.
+//! with the next. There is no timer: nobody waits for others to come. Who is alone is told by
+//! `lone.rs`.
 
 use super::commit::Committer;
 use super::error::{closed, poisoned};
+use super::lone::Lone;
 use data::store::{Batch, Durability, Outcome};
 use data::{Error, ErrorKind, Result};
 use fjall::PersistMode;
@@ -44,8 +47,14 @@ pub(super) enum Writer {
         call: Option<Sender<()>>,
         keeper: Option<JoinHandle<()>>,
     },
-    /// A thread.
-    Thread { queue: Option<Sender<Work>>, thread: Option<JoinHandle<()>> },
+    /// A thread, and whoever is alone.
+    Thread { owned: Arc<Owned>, queue: Option<Sender<Work>>, thread: Option<JoinHandle<()>> },
+}
+
+/// The right to commit where commits are synced.
+pub(super) struct Owned {
+    committer: Mutex<Committer>,
+    lone: Lone,
 }
 
 /// The right to commit, and the batches of those who found it taken.
@@ -79,8 +88,11 @@ impl Writer {
     pub(super) fn start(committer: Committer) -> Result<Writer> {
         if committer.durability == Durability::Power {
             let (queue, work) = channel();
-            let thread = spawn("keyway writer", move || write_all(committer, &work))?;
-            return Ok(Writer::Thread { queue: Some(queue), thread: Some(thread) });
+            let owned = Owned { committer: Mutex::new(committer), lone: Lone::default() };
+            let owned = Arc::new(owned);
+            let shared = owned.clone();
+            let thread = spawn("keyway writer", move || write_all(&shared, &work))?;
+            return Ok(Writer::Thread { owned, queue: Some(queue), thread: Some(thread) });
         }
         let committer = Mutex::new(committer);
         let shared = Arc::new(Shared { committer, waiting: Mutex::default() });
@@ -102,7 +114,10 @@ impl Writer {
                 }
                 Ok(answer)
             }
-            Writer::Thread { queue, .. } => {
+            Writer::Thread { owned, queue, .. } => {
+                if let Some(answer) = owned.commit(batch)? {
+                    return Ok(Answer::Ready(answer));
+                }
                 let (sender, receiver) = oneshot::channel();
                 send(queue, Work::Commit(batch.clone(), sender))?;
                 Ok(Answer::Waiting(receiver))
@@ -142,7 +157,7 @@ impl Writer {
                 call.take();
                 keeper.take()
             }
-            Writer::Thread { queue, thread } => {
+            Writer::Thread { queue, thread, .. } => {
                 queue.take();
                 thread.take()
             }
@@ -172,32 +187,61 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     })
 }
 
-/// The thread: groups of batches, and whatever else is sent, in order.
-fn write_all(mut committer: Committer, work: &Receiver<Work>) {
+impl Owned {
+    /// Commits a batch of a caller that is alone; nothing if the thread is to do it.
+    fn commit(&self, batch: &Batch) -> Result<Option<Result<Outcome>>> {
+        if !self.lone.may_commit() {
+            return Ok(None);
+        }
+        match self.committer.try_lock() {
+            Ok(mut committer) => {
+                let began = Instant::now();
+                let answer = committer.commit([batch]).pop();
+                self.lone.committed(began.elapsed());
+                Ok(Some(answer.unwrap_or_else(|| Err(poisoned()))))
+            }
+            // A panic in a commit may have left half of it.
+            Err(TryLockError::Poisoned(_)) => Err(poisoned()),
+            Err(TryLockError::WouldBlock) => {
+                self.lone.met_others();
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The thread: groups of batches, and whatever else is sent, in order. It ends if a commit, its own
+/// or that of a caller, panicked.
+fn write_all(owned: &Owned, work: &Receiver<Work>) {
     let mut refreshed = Instant::now();
     let mut next = None;
     loop {
         let first = match next.take() {
-            Some(work) => work,
+            Some(work) => Some(work),
             None => match work.recv_timeout(KEEP_EVERY) {
-                Ok(work) => work,
+                Ok(work) => Some(work),
                 Err(RecvTimeoutError::Disconnected) => return,
-                Err(RecvTimeoutError::Timeout) => {
-                    if refreshed.elapsed() >= KEEP_EVERY {
-                        committer.publish();
-                        refreshed = Instant::now();
-                    }
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) => None,
             },
         };
+        let Ok(mut committer) = owned.committer.lock() else { return };
         match first {
-            Work::Other(work) => work(&mut committer),
-            Work::Commit(batch, sender) => {
+            None => {
+                if refreshed.elapsed() >= KEEP_EVERY {
+                    committer.publish();
+                    refreshed = Instant::now();
+                }
+            }
+            Some(Work::Other(work)) => work(&mut committer),
+            Some(Work::Commit(batch, sender)) => {
                 let mut batches = vec![batch];
                 let mut senders = vec![sender];
                 next = gather(work, &mut batches, &mut senders);
-                for (answer, sender) in committer.commit(&batches).into_iter().zip(senders) {
+                let began = Instant::now();
+                let answers = committer.commit(&batches);
+                owned.lone.group_committed(batches.len(), began.elapsed());
+                drop(committer);
+                for (answer, sender) in answers.into_iter().zip(senders) {
                     // Whoever asked may have gone; the batch is committed all the same.
                     let _ = sender.send(answer);
                 }

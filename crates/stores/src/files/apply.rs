@@ -61,25 +61,44 @@ impl Pending {
     }
 }
 
-/// Puts a file in place.
+/// Puts a file in place, over whatever file is there.
 pub(super) fn place(
     disk: &dyn Disk,
     path: &Arc<str>,
     content: &[u8],
     touched: &mut Touched,
 ) -> io::Result<Stamp> {
+    let new = write_beside(disk, content, touched)?;
+    rename(disk, (&new, path), touched, |disk, from, to| disk.rename(from, to))
+}
+
+/// Writes a file that is not in its place yet.
+fn write_beside(disk: &dyn Disk, content: &[u8], touched: &mut Touched) -> io::Result<String> {
     let new = format!("{OWN_DIRECTORY}/{NEW}{}", touched.number());
     disk.write(&new, content)?;
-    let stamp = match disk.rename(&new, path) {
+    Ok(new)
+}
+
+/// Gives a new file its name, and makes the directories it needs.
+fn rename<T>(
+    disk: &dyn Disk,
+    (new, path): (&str, &Arc<str>),
+    touched: &mut Touched,
+    rename: impl Fn(&dyn Disk, &str, &str) -> io::Result<T>,
+) -> io::Result<T> {
+    let renamed = match rename(disk, new, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make_directories(disk, parent(path), touched)?;
-            disk.rename(&new, path)?
+            rename(disk, new, path)?
         }
         renamed => renamed?,
     };
     touched.files.insert(path.clone());
-    touched.directories.insert(parent(path).to_string());
-    Ok(stamp)
+    let directory = parent(path);
+    if !touched.directories.contains(directory) {
+        touched.directories.insert(directory.to_string());
+    }
+    Ok(renamed)
 }
 
 /// Makes a directory and those above it.
@@ -138,17 +157,19 @@ impl Committer {
         let mut stamps: HashMap<Arc<str>, Stamp> = HashMap::new();
         let disk = self.shared.disk.clone();
         for (path, change) in &pending.files {
-            self.spare(change)?;
             match &change.after {
                 Some(content) => {
-                    let placed = place(disk.as_ref(), path, content, &mut self.touched);
-                    let stamp = placed.map_err(|error| error::file(error, path))?;
+                    let stamp = self.put_in_place(disk.as_ref(), change, content)?;
                     stamps.insert(path.clone(), stamp);
                 }
-                None => clear(disk.as_ref(), path, &mut self.touched)
-                    .map_err(|error| error::file(error, path))?,
+                None => {
+                    self.spare(change)?;
+                    clear(disk.as_ref(), path, &mut self.touched)
+                        .map_err(|error| error::file(error, path))?;
+                }
             }
         }
+        disk.rest();
         let mut memory = self.shared.change()?;
         for change in pending.files.values().filter(|change| change.after.is_none()) {
             memory.has_left(&change.path);
@@ -167,6 +188,30 @@ impl Committer {
             memory.know(&key, known);
         }
         Ok(())
+    }
+
+    /// Puts a file in its place; what somebody else has put there meanwhile is set aside.
+    fn put_in_place(
+        &mut self,
+        disk: &dyn Disk,
+        change: &FileChange,
+        content: &[u8],
+    ) -> Result<Stamp> {
+        let path = &change.path;
+        let failed = |error| error::file(error, path);
+        if change.before.is_some() || change.stamp.is_some() {
+            self.spare(change)?;
+            return place(disk, path, content, &mut self.touched).map_err(failed);
+        }
+        let new = write_beside(disk, content, &mut self.touched).map_err(failed)?;
+        let new_name = |disk: &dyn Disk, from: &str, to: &str| disk.rename_new(from, to);
+        let placed = rename(disk, (&new, path), &mut self.touched, new_name).map_err(failed)?;
+        if let Some(stamp) = placed {
+            return Ok(stamp);
+        }
+        self.spare(change)?;
+        let over = |disk: &dyn Disk, from: &str, to: &str| disk.rename(from, to);
+        rename(disk, (&new, path), &mut self.touched, over).map_err(failed)
     }
 
     /// Sets a file aside that somebody changed after the commit that now replaces it. The files of

@@ -24,10 +24,11 @@ use super::shared::Shared;
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::schema::ContentShape;
-use data::store::judge::Effect;
+use data::store::judge::{Effect, detached};
 use data::store::{Batch, CommitId, Durability, Judgement, Key, Outcome, Row, judge};
 use data::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::sync::Arc;
 
 /// Whoever may commit.
@@ -95,7 +96,7 @@ impl Committer {
             *is_pending = false;
             return Ok(Outcome::Committed { totals: totals.to_vec() });
         }
-        match judge(batch, |key| self.current(key, draft))? {
+        match judge(batch, |key| self.current(key, &mut *draft))? {
             Judgement::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),
             Judgement::Commit { effects, totals } => {
                 self.take(effects, draft)?;
@@ -110,14 +111,17 @@ impl Committer {
 
     /// The row as the batches before in the group leave it. What somebody else did to its files
     /// counts. Only counters have their content: nothing else of a row is judged.
-    fn current(&mut self, key: &Key, draft: &Draft) -> Result<Option<Row>> {
+    fn current(&mut self, key: &Key, draft: &mut Draft) -> Result<Option<Row>> {
         if let Some(drafted) = draft.rows.get(key) {
             return Ok(drafted.as_ref().map(Drafted::row));
         }
         if let Some(entry) = draft.entries.get(key) {
             return Ok(entry.clone());
         }
-        self.notice(key)?;
+        if let Some(free) = self.notice(key)? {
+            draft.free.insert(free);
+            return Ok(None);
+        }
         let (known, tree) = {
             let memory = self.shared.memory()?;
             match memory.slot(key) {
@@ -142,34 +146,40 @@ impl Committer {
         }
     }
 
-    /// Takes in what somebody else did to the files of a row.
-    pub(super) fn notice(&mut self, key: &Key) -> Result<()> {
+    /// Takes in what somebody else did to the files of a row. Answers the path of a row that is not
+    /// there, if the disk was asked and has nothing there.
+    pub(super) fn notice(&mut self, key: &Key) -> Result<Option<String>> {
         let known = {
             let memory = self.shared.memory()?;
             match memory.slot(key) {
                 Some(Slot::Row(known)) => Some(known.clone()),
-                Some(Slot::Entry(_)) => return Ok(()),
+                Some(Slot::Entry(_)) => return Ok(None),
                 None => match path_of_absent(&memory.tree, key)? {
                     Some(path) if !memory.is_leaving(&path) => {
                         match self.shared.disk.stamp(&path) {
                             Ok(_) => None,
-                            Err(_) => return Ok(()),
+                            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                                return Ok(Some(path));
+                            }
+                            Err(_) => return Ok(None),
                         }
                     }
-                    _ => return Ok(()),
+                    _ => return Ok(None),
                 },
             }
         };
         match known {
-            Some(known) if matches!(known.content, Content::Held(_)) => Ok(()),
-            Some(known) if read::is_unchanged(self.shared.disk.as_ref(), &known)? => Ok(()),
-            _ => self.adopt(key),
+            Some(known) if matches!(known.content, Content::Held(_)) => {}
+            Some(known) if read::is_unchanged(self.shared.disk.as_ref(), &known)? => {}
+            _ => self.adopt(key)?,
         }
+        Ok(None)
     }
 
     /// Takes what a batch changes into the draft: all of it, or nothing and the reason.
     fn take(&mut self, effects: Vec<Effect>, draft: &mut Draft) -> Result<()> {
         let memory = self.shared.memory()?;
+        let effects = effects.into_iter().map(detached).collect();
         draft.take(&memory, self.shared.disk.as_ref(), effects)
     }
 

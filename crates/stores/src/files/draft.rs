@@ -17,7 +17,7 @@ use bytes::Bytes;
 use data::store::judge::Effect;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a group of batches does.
@@ -26,6 +26,8 @@ pub(super) struct Draft {
     pub(super) rows: HashMap<Key, Option<Drafted>>,
     pub(super) entries: HashMap<Key, Option<Row>>,
     pub(super) commits: Vec<Committed>,
+    /// Paths of which the disk has said that nothing is there.
+    pub(super) free: HashSet<String>,
     /// The files of its rows.
     paths: Paths,
 }
@@ -152,6 +154,9 @@ impl Draft {
         }
         if [&memory.paths, &self.paths, paths].iter().any(|known| known.is_crossed(path)) {
             return Err(error::in_the_way(path, "a directory, or a file instead of one"));
+        }
+        if self.free.contains(path) {
+            return Ok(());
         }
         match disk.stamp(path) {
             Ok((Kind::File, _)) => Ok(()),

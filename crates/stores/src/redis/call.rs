@@ -6,7 +6,9 @@
 //! writes ─▶ what changes in Redis, key by key: none of it can fail
 //! ```
 //!
-//! The script knows no collections: all of the layout's knowledge ends here. Nothing is sent here.
+//! What is done is one argument, the plan: letters, and numbers of three bytes. The others are the
+//! texts it needs, in its order. The script knows no collections: all of the layout's knowledge ends
+//! here. Nothing is sent here.
 
 use super::layout::{Ends, Layout, Place, What};
 use super::member::{List, ListKind, Parts};
@@ -29,8 +31,8 @@ const STRING: u8 = b's';
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) arguments: Arguments,
-    checks: Section,
-    adds: Section,
+    checks: Checks,
+    adds: Adds,
     sets: Vec<SetChange>,
     pub(super) writes: Writes,
 }
@@ -46,17 +48,23 @@ pub(super) struct SetChange {
     pub(super) less: Vec<Vec<u8>>,
 }
 
-/// Things of one kind, each some arguments.
+/// What is checked: for each seven bytes of the plan, and its texts.
 #[derive(Debug, Default)]
-pub(super) struct Section {
-    count: usize,
-    pub(super) texts: Texts,
+struct Checks {
+    plan: Vec<u8>,
+    texts: Texts,
 }
 
-/// What is written: a letter and the number of a key each, and their arguments.
+/// What is added.
+#[derive(Debug, Default)]
+struct Adds {
+    count: usize,
+    texts: Texts,
+}
+
+/// What is written: a letter and the number of a key each, and their texts.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
-    /// Four bytes each.
     steps: Vec<u8>,
     pub(super) texts: Texts,
 }
@@ -66,7 +74,10 @@ pub(super) struct Writes {
 #[repr(u8)]
 pub(super) enum Step {
     Member = b'm',
+    /// A Hash without a version; how many texts it has follows.
     Hash = b'h',
+    /// A Hash whose version is the id of the batch.
+    Versioned = b'H',
     String = b's',
     Field = b'f',
     /// A String that ends.
@@ -84,11 +95,25 @@ pub(super) enum Step {
     OnlyIf = b'o',
 }
 
+impl Checks {
+    /// Begins a check that reads something of the key with this number.
+    fn read(&mut self, kind: u8, key: usize) {
+        self.plan.push(kind);
+        self.plan.extend_from_slice(&three_bytes(key));
+    }
+}
+
 impl Writes {
     /// Adds a step on the key with this number; what it needs besides is added to `texts`.
     pub(super) fn step(&mut self, step: Step, key: usize) {
-        let [.., high, middle, low] = key.to_be_bytes();
-        self.steps.extend_from_slice(&[step as u8, high, middle, low]);
+        self.steps.push(step as u8);
+        self.steps.extend_from_slice(&three_bytes(key));
+    }
+
+    /// Adds a step on a Hash of so many texts.
+    pub(super) fn hash(&mut self, step: Step, key: usize, texts: usize) {
+        self.step(step, key);
+        self.steps.extend_from_slice(&three_bytes(texts));
     }
 
     /// Adds what others do, behind how much it is.
@@ -133,17 +158,25 @@ impl Call {
     /// All arguments, in the script's order.
     pub(super) fn finish(self, id: Option<CommitId>, now: Milliseconds) -> Arguments {
         let Call { mut arguments, checks, adds, sets, writes } = self;
-        let letters = arguments.letters();
+        let mut plan = arguments.letters();
+        plan.extend_from_slice(&checks.plan);
+        plan.push(b'.');
+        plan.push(if adds.count > 0 { b'+' } else { b'.' });
+        plan.push(if sets.is_empty() { b'.' } else { b'+' });
+        plan.extend_from_slice(&writes.steps);
         let values = &mut arguments.values;
         values.push(id.map_or(String::new(), |id| version_text(&id)));
         values.number(now);
-        values.push(letters);
-        values.number(checks.count);
+        values.push(plan);
         values.append(&checks.texts);
-        values.number(adds.count);
-        values.append(&adds.texts);
-        values.number(REDIS_SET_ROWS_MAX);
-        values.number(sets.len());
+        if adds.count > 0 {
+            values.number(adds.count);
+            values.append(&adds.texts);
+        }
+        if !sets.is_empty() {
+            values.number(REDIS_SET_ROWS_MAX);
+            values.number(sets.len());
+        }
         for SetChange { key, more, less } in sets {
             values.number(key);
             values.number(more.len());
@@ -151,7 +184,6 @@ impl Call {
             values.number(less.len());
             less.iter().for_each(|member| values.push(member));
         }
-        values.push(&writes.steps);
         values.append(&writes.texts);
         arguments
     }
@@ -160,18 +192,16 @@ impl Call {
         let place = layout.place(check.key.space())?;
         let row = place.parts(check.key.as_ref())?;
         self.locate(layout, place, &row)?;
-        match check.expect {
-            Expect::Absent => self.checks.texts.push("a"),
-            Expect::Present => self.checks.texts.push("p"),
-            Expect::Physical(None) => self.checks.texts.push("n"),
-            Expect::Version(version) => {
-                self.checks.texts.push("v");
-                self.checks.texts.push(version_text(&version));
-            }
-            Expect::Physical(Some(version)) => {
-                self.checks.texts.push("w");
-                self.checks.texts.push(version_text(&version));
-            }
+        let (letter, version) = match check.expect {
+            Expect::Absent => (b'a', None),
+            Expect::Present => (b'p', None),
+            Expect::Physical(None) => (b'n', None),
+            Expect::Version(version) => (b'v', Some(version)),
+            Expect::Physical(Some(version)) => (b'w', Some(version)),
+        };
+        self.checks.plan.push(letter);
+        if let Some(version) = version {
+            self.checks.texts.push(version_text(&version));
         }
         Ok(())
     }
@@ -186,16 +216,12 @@ impl Call {
         let place = layout.place(key.space())?;
         let row = place.parts(key.as_ref())?;
         let (set, member, ends) = due;
-        self.checks.count += 1;
-        self.checks.texts.push("k");
         let own = self.own(layout, place, &row)?;
-        self.checks.texts.number(own);
-        self.checks.texts.push("-");
-        self.checks.texts.push("b");
+        self.checks.read(b'k', own);
+        self.checks.plan.extend_from_slice(b"-bd");
         let set = self.arguments.key(set, SORTED_SET);
         self.checks.texts.number(set);
         self.checks.texts.push(member);
-        self.checks.texts.push("d");
         self.checks.texts.number(ends);
         Ok(())
     }
@@ -203,50 +229,46 @@ impl Call {
     /// Where a row, its version and its end are read.
     fn locate(&mut self, layout: &Layout, place: &Place, row: &Parts<'_>) -> Result<()> {
         let separator = layout.naming.separator();
-        self.checks.count += 1;
         match (&place.what, &place.list) {
             (What::Member | What::Entry(_), Some(list)) => {
                 let is_set = list.kind == ListKind::Set;
-                self.checks.texts.push(if is_set { "m" } else { "z" });
                 let list_key = self.list_key(layout, list, row)?;
-                self.checks.texts.number(list_key);
+                self.checks.read(if is_set { b'm' } else { b'z' }, list_key);
                 self.checks.texts.push(list.member(separator, row)?);
             }
             (What::Counters, _) => {
-                self.checks.texts.push("f");
                 let own = self.own(layout, place, row)?;
-                self.checks.texts.number(own);
+                self.checks.read(b'f', own);
                 self.checks.texts.push(joined(separator, row.rest(), true)?);
             }
             _ => {
-                self.checks.texts.push("k");
                 let own = self.own(layout, place, row)?;
-                self.checks.texts.number(own);
+                self.checks.read(b'k', own);
             }
         }
         match (&place.versions, &place.what) {
             (Some(versions), _) => {
                 let versions = versions.name(&layout.naming, &row.values, None)?;
                 let versions = self.arguments.key(versions, HASH);
-                self.checks.texts.push("b");
+                self.checks.plan.push(b'b');
                 self.checks.texts.number(versions);
                 self.checks.texts.push(place.text.text(separator, &row.values)?);
             }
-            (None, What::Record { .. }) => self.checks.texts.push("v"),
-            (None, _) => self.checks.texts.push("-"),
+            (None, What::Record { .. }) => self.checks.plan.push(b'v'),
+            (None, _) => self.checks.plan.push(b'-'),
         }
         match &place.ends {
-            Ends::Never => self.checks.texts.push("-"),
-            Ends::Field(_) => self.checks.texts.push("x"),
+            Ends::Never => self.checks.plan.push(b'-'),
+            Ends::Field(_) => self.checks.plan.push(b'x'),
             Ends::Native(grace) => {
-                self.checks.texts.push("p");
+                self.checks.plan.push(b'p');
                 self.checks.texts.number(grace);
             }
             Ends::Beside(beside) => {
                 let (set, member) = beside.as_ref();
                 let set = set.name(&layout.naming, &row.values, None)?;
                 let set = self.arguments.key(set, SORTED_SET);
-                self.checks.texts.push("b");
+                self.checks.plan.push(b'b');
                 self.checks.texts.number(set);
                 self.checks.texts.push(member.text(separator, &row.values)?);
             }
@@ -329,6 +351,12 @@ impl Call {
             }
         }
     }
+}
+
+/// A number as the plan has it: a batch has fewer keys and texts than it can say.
+fn three_bytes(number: usize) -> [u8; 3] {
+    let [.., high, middle, low] = number.to_be_bytes();
+    [high, middle, low]
 }
 
 fn letter(of: RedisType) -> u8 {

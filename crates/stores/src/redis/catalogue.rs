@@ -12,8 +12,9 @@
 //! than they are is refused as long as there are rows.
 
 use super::RedisStore;
+use super::answers::Questions;
 use super::error::{failed, foreign, unexpected};
-use super::read::Questions;
+use super::protocol::{Part, Reader};
 use super::script::Arguments;
 use data::catalogue::Catalogue;
 use data::{Error, ErrorKind, Result};
@@ -60,14 +61,12 @@ impl RedisStore {
         let [_, catalogue, layout, _] = MARKER_FIELDS;
         let name = self.marker_name();
         questions.ask("HMGET", &name, &[catalogue.as_bytes(), layout.as_bytes()]);
-        let Value::Array(parts) = self.answers(questions).await?.next()? else {
-            return Err(unexpected());
-        };
-        let mut parts = parts.into_iter().map(|part| match part {
-            Value::BulkString(bytes) => Some(bytes),
-            _ => None,
-        });
-        Ok(Marker { catalogue: parts.next().flatten(), layout: parts.next().flatten() })
+        let answered = self.answers(questions).await?;
+        let mut answers = answered.read();
+        let Part::Many(2) = answers.next()? else { return Err(unexpected()) };
+        let catalogue = answers.text_or_nothing()?.map(<[u8]>::to_vec);
+        let layout = answers.text_or_nothing()?.map(<[u8]>::to_vec);
+        Ok(Marker { catalogue, layout })
     }
 
     /// The secret that the marker keeps: the one that is there, or this one.
@@ -79,11 +78,12 @@ impl RedisStore {
         // The one write outside the scripts: it can only succeed once.
         questions.ask("HSETNX", &name, &[field.as_bytes(), fresh.as_bytes()]);
         questions.ask("HGET", &name, &[field.as_bytes()]);
-        let mut answers = self.answers(questions).await?;
-        answers.next()?;
-        let Value::BulkString(text) = answers.next()? else { return Err(unexpected()) };
+        let answered = self.answers(questions).await?;
+        let mut answers = answered.read();
+        answers.number()?;
+        let text = answers.bytes()?.ok_or_else(unexpected)?;
         let wrong = || Error::new(ErrorKind::Corrupt, "the secret in ~keyway cannot be read");
-        let text = std::str::from_utf8(&text).map_err(|_| wrong())?;
+        let text = std::str::from_utf8(text).map_err(|_| wrong())?;
         match parse_scalar(KeyType::Bytes, text) {
             Ok(key::Value::Bytes(bytes)) => bytes.as_ref().try_into().map_err(|_| wrong()),
             _ => Err(wrong()),
@@ -137,11 +137,14 @@ impl RedisStore {
             call.values.push(*name);
             call.values.push(value.unwrap_or_default());
         }
-        let within = super::Within::of_reads().0;
-        let answer = self.mark_script.run(&self.connection, &call, within).await.map_err(failed)?;
-        match answer {
-            Value::Int(done) => Ok(done == 1),
-            Value::SimpleString(found) => Err(foreign(&self.marker_name(), &found, "hash")),
+        let until = tokio::time::Instant::now() + super::Within::of_reads().0;
+        let answer = self.mark_script.run(&self.connection, &call, until).await.map_err(failed)?;
+        match Reader::new(&answer).part() {
+            Some(Part::Number(done)) => Ok(done == 1),
+            Some(Part::Text(found)) => {
+                let found = String::from_utf8_lossy(found);
+                Err(foreign(&self.marker_name(), &found, "hash"))
+            }
             _ => Err(unexpected()),
         }
     }

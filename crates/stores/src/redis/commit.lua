@@ -4,22 +4,24 @@
 --   KEYS    every key that is read or written; the first remembers what became of the batch
 --   ARGV    1 the batch's id, or nothing if nothing is to be remembered
 --           2 the instant by which ends are judged, in milliseconds
---           3 a letter for each key: the type it must have if it is there
---           then counts and lists, in the order of the phases below
+--           3 the plan: a letter for each key, the type it must have if it is there; then what each
+--             phase below does, in letters and in numbers of three bytes
+--           then the texts that the plan needs, in its order
 --
 -- Scripts are not rolled back, so nothing is written before nothing can fail any more. Without its
 -- first line a script would begin although the server is out of memory. Whatever varies is in KEYS
 -- and ARGV: this text is always the same. The server does nothing else meanwhile, so what a batch
 -- does not need is not made.
 
-local call, keys, given = redis.call, KEYS, ARGV
-local id, now, letters = given[1], tonumber(given[2]), given[3]
-local at = 3
+local call, keys, given, byte = redis.call, KEYS, ARGV, string.byte
+local id, now, plan = given[1], tonumber(given[2]), given[3]
+-- The text that was used last, and the byte of the plan that is next.
+local at, step = 3, #keys + 1
 
 -- [outcome] A batch that was committed is not done again.
 if id ~= '' then
   local before = call('GET', keys[1])
-  if before then return { 'done', before } end
+  if before then return 'done' .. before end
 end
 -- [/outcome]
 
@@ -28,7 +30,7 @@ local is_there = {}
 for number = id ~= '' and 2 or 1, #keys do
   local found = call('TYPE', keys[number])['ok']
   if found ~= 'none' then
-    local letter = string.byte(letters, number)
+    local letter = byte(plan, number)
     local expected = letter == 104 and 'hash' or letter == 122 and 'zset'
       or letter == 109 and 'set' or 'string'
     if found ~= expected then return { 'type', number, found, expected } end
@@ -38,53 +40,49 @@ end
 -- [/guard]
 
 -- [checks] Is each row what it must be?
-at = at + 1
-for number = 1, tonumber(given[at]) do
-  local kind, place = given[at + 1], tonumber(given[at + 2])
-  local own, there = keys[place], false
-  at = at + 2
-  if kind == 'k' then there = is_there[place]
+local number = 0
+while byte(plan, step) ~= 46 do -- a dot: no more of them
+  -- What is read, its key, where its version is, where its end, and what is expected of it.
+  local kind, high, middle, low, versioned, ending, expected = byte(plan, step, step + 6)
+  local place = high * 65536 + middle * 256 + low
+  local own, there, version, ends = keys[place], false, false, false
+  number, step = number + 1, step + 7
+  if kind == 107 then there = is_there[place] -- k: a key
   else
     at = at + 1
-    if kind == 'f' then there = call('HEXISTS', own, given[at]) == 1
-    elseif kind == 'm' then there = call('SISMEMBER', own, given[at]) == 1
+    if kind == 102 then there = call('HEXISTS', own, given[at]) == 1 -- f: a field
+    elseif kind == 109 then there = call('SISMEMBER', own, given[at]) == 1 -- m: of a Set
     else there = call('ZSCORE', own, given[at]) ~= false end
   end
 
-  at = at + 1
-  local version, ends, where = false, false, given[at]
-  if where == 'v' then
+  if versioned == 118 then -- v: in a field
     version = there and call('HGET', own, '~v')
-  elseif where == 'b' then
+  elseif versioned == 98 then -- b: beside it
     version = there and call('HGET', keys[tonumber(given[at + 1])], given[at + 2])
     at = at + 2
   end
 
-  at = at + 1
-  where = given[at]
-  if where == 'x' then
+  if ending == 120 then -- x: in a field
     ends = there and call('HGET', own, '~x')
-  elseif where == 'p' then
+  elseif ending == 112 then -- p: so long before Redis drops it
     at = at + 1
     local drops = there and call('PEXPIRETIME', own) or -1
     if drops >= 0 then ends = drops - tonumber(given[at]) end
-  elseif where == 'b' then
+  elseif ending == 98 then -- b: beside it
     ends = call('ZSCORE', keys[tonumber(given[at + 1])], given[at + 2])
     at = at + 2
   end
 
-  at = at + 1
-  local expected = given[at]
   local live = there and not (ends and tonumber(ends) <= now)
   local seen, holds = live, false
-  if expected == 'a' then holds = not live
-  elseif expected == 'p' then holds = live
-  elseif expected == 'n' then seen, holds = there, not there
+  if expected == 97 then holds = not live -- a: absent
+  elseif expected == 112 then holds = live -- p: present
+  elseif expected == 110 then seen, holds = there, not there -- n: nothing, also nothing that ended
   else
     at = at + 1
-    if expected == 'v' then holds = live and version == given[at]
-    elseif expected == 'w' then seen, holds = there, there and version == given[at]
-    else holds = ends and tonumber(ends) == tonumber(given[at]) end
+    if expected == 118 then holds = live and version == given[at] -- v: of this version
+    elseif expected == 119 then seen, holds = there, there and version == given[at] -- w: or ended
+    else holds = ends and tonumber(ends) == tonumber(given[at]) end -- d: ends at this instant
   end
   if not holds then return { 'check', number, seen and 1 or 0, seen and version or '' } end
 end
@@ -93,9 +91,9 @@ end
 -- [numbers] What does each counter come to? A Lua number is exact to 53 bits only, so whole numbers
 -- are kept in two parts: value = high * 1e9 + low, and low is never negative.
 local changed, outcome = false, ''
-at = at + 1
-local adds = tonumber(given[at])
-if adds > 0 then
+local adds, cards = byte(plan, step + 1, step + 2)
+step = step + 3
+if adds == 43 then -- a plus: there are some
   local function parts(text)
     local sign, digits = string.match(text, '^(-?)(%d+)$')
     if not digits or #digits > 19 then return nil end
@@ -127,8 +125,9 @@ if adds > 0 then
   end
 
   changed = {}
+  at = at + 1
   local sums, totals = {}, {}
-  for _ = 1, adds do
+  for _ = 1, tonumber(given[at]) do
     local write, form, number = given[at + 1], given[at + 2], tonumber(given[at + 3])
     local own, field, amount = keys[number], given[at + 4], given[at + 5]
     local ends, limit, beside, member = given[at + 6], given[at + 7], false, false
@@ -181,11 +180,12 @@ end
 -- [/numbers]
 
 -- [sets] A Set is read whole, so it may not grow without end.
-local sets = false
-local largest = tonumber(given[at + 1])
-at = at + 2
-for count = 1, tonumber(given[at]) do
-  sets = sets or {}
+local sets, largest = false, 0
+if cards == 43 then
+  sets, largest = {}, tonumber(given[at + 1])
+  at = at + 2
+end
+for count = 1, sets and tonumber(given[at]) or 0 do
   local number = tonumber(given[at + 1])
   local set = { own = keys[number], more = tonumber(given[at + 2]), more_at = at + 3 }
   at = at + 3 + set.more
@@ -229,22 +229,26 @@ if sets then
   end
 end
 
--- A letter and the number of a key in three bytes for each; what they need besides is in ARGV.
-at = at + 1
-local steps, step = given[at], 1
-while step < #steps do
-  local what, high, middle, low = string.byte(steps, step, step + 3)
+-- A letter and the number of a key for each; how many texts a Hash has.
+while true do
+  local what, high, middle, low, most, more, least = byte(plan, step, step + 6)
+  if not what then break end
   local place = high * 65536 + middle * 256 + low
   local own = keys[place]
   step = step + 4
   if what == 109 then -- m: a member
     at = at + 1
     call('ZADD', own, 0, given[at])
-  elseif what == 104 then -- h: a Hash, whole
-    local count = tonumber(given[at + 1])
+  elseif what == 72 or what == 104 then -- H: a Hash, whole, with the id as its version; h: without
+    local count = most * 65536 + more * 256 + least
+    step = step + 3
     if is_there[place] then call('DEL', own) end
-    each('HSET', own, at + 2, count)
-    at = at + 1 + count
+    if count > 1000 then
+      if what == 72 then call('HSET', own, '~v', id) end
+      each('HSET', own, at + 1, count)
+    elseif what == 72 then call('HSET', own, '~v', id, unpack(given, at + 1, at + count))
+    else call('HSET', own, unpack(given, at + 1, at + count)) end
+    at = at + count
   elseif what == 115 then -- s: a String
     at = at + 1
     call('SET', own, given[at])
@@ -286,4 +290,4 @@ end
 -- [remember] For ten minutes, so that a batch that is sent again is not done again.
 if id ~= '' then call('SET', keys[1], outcome, 'PX', 600000) end
 -- [/remember]
-return { 'done', outcome }
+return 'done' .. outcome

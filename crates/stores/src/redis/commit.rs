@@ -9,14 +9,16 @@
 //! The script remembers the batch by its id, so sending it again never does it twice.
 
 use super::call::Call;
-use super::error::{Fault, failed, fault, unexpected};
+use super::connection::value;
+use super::error::{Fault, failed, fault};
 use super::layout::Layout;
 use super::outcome::outcome;
 use super::script::Arguments;
 use super::{RedisStore, Within};
+use bytes::Bytes;
 use data::store::{Batch, Outcome};
 use data::{Error, Result};
-use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
+use redis::{Cmd, RedisError, RedisResult, Value};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -34,7 +36,7 @@ impl RedisStore {
         let within = batch.deadline.saturating_sub(batch.now).max(1);
         let within = Within::for_milliseconds(within);
         match self.run(&call, within).await {
-            Ok(answer) => outcome(answer, &call),
+            Ok(answer) => outcome(&answer, &call),
             Err(Unanswered { is_sent: true, .. }) => Ok(Outcome::Indeterminate { id: batch.id }),
             Err(Unanswered { error, .. }) => Err(failed(error).during("commit")),
         }
@@ -45,12 +47,12 @@ impl RedisStore {
         &self,
         call: &Arguments,
         within: Within,
-    ) -> std::result::Result<Value, Unanswered> {
+    ) -> std::result::Result<Bytes, Unanswered> {
         let mut patience = Patience::new(within);
         let mut is_sent = false;
         loop {
-            let left = patience.left().min(ANSWER_WITHIN);
-            let error = match self.commit_script.run(&self.connection, call, left).await {
+            let until = patience.answer_until();
+            let error = match self.commit_script.run(&self.connection, call, until).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -66,17 +68,12 @@ impl RedisStore {
         }
     }
 
-    /// Asks something that may be asked any number of times, until it is answered.
-    pub(super) async fn patiently(&self, asking: Asking<'_>) -> RedisResult<Vec<Value>> {
+    /// Asks something that may be asked any number of times, until it is answered: commands, and
+    /// how many replies they have.
+    pub(super) async fn patiently(&self, sent: (&[u8], usize)) -> RedisResult<Bytes> {
         let mut patience = Patience::new(Within::of_reads());
         loop {
-            let left = patience.left().min(ANSWER_WITHIN);
-            let answer = match asking {
-                Asking::One(command) => {
-                    self.connection.ask(command, left).await.map(|answer| vec![answer])
-                }
-                Asking::All(commands) => self.connection.ask_all(commands, left).await,
-            };
+            let answer = self.connection.send(sent, patience.answer_until()).await;
             let Err(error) = answer else { return answer };
             let is_final = matches!(fault(&error), Fault::Refused | Fault::NoScript);
             if is_final || !patience.wait().await {
@@ -87,18 +84,9 @@ impl RedisStore {
 
     /// One question that changes nothing.
     pub(super) async fn question(&self, command: &Cmd) -> Result<Value> {
-        let mut answers = self.patiently(Asking::One(command)).await.map_err(failed)?;
-        answers.pop().ok_or_else(unexpected)
+        let answer = self.patiently((&command.get_packed_command(), 1)).await;
+        answer.and_then(|reply| value(&reply)).map_err(failed)
     }
-}
-
-/// What is asked.
-#[derive(Clone, Copy)]
-pub(super) enum Asking<'a> {
-    /// One command.
-    One(&'a Cmd),
-    /// Several in one message.
-    All(&'a Pipeline),
 }
 
 /// A script without an answer.
@@ -117,17 +105,21 @@ impl From<Unanswered> for Error {
 
 /// Waits between attempts, longer each time, until time is up.
 struct Patience {
+    /// When the next attempt begins.
+    next: Instant,
     until: Instant,
     wait: Duration,
 }
 
 impl Patience {
     fn new(within: Within) -> Patience {
-        Patience { until: Instant::now() + within.0, wait: WAIT_FIRST }
+        let now = Instant::now();
+        Patience { next: now, until: now + within.0, wait: WAIT_FIRST }
     }
 
-    fn left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now()).max(WAIT_FIRST)
+    /// Until when the answer to the next attempt is waited for.
+    fn answer_until(&self) -> Instant {
+        self.until.min(self.next + ANSWER_WITHIN).max(self.next + WAIT_FIRST)
     }
 
     /// Waits a while; false if there is no time left.
@@ -137,6 +129,7 @@ impl Patience {
         }
         sleep(self.wait).await;
         self.wait = (self.wait * 2).min(WAIT_MOST);
+        self.next = Instant::now();
         true
     }
 }

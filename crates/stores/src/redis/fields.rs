@@ -9,6 +9,7 @@
 //! than it, the null is named in `~n`. Texts are those of the command line, a body is its bytes.
 
 use super::error::damaged;
+use super::script::Texts;
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::record::{Payload, RecordShape};
@@ -16,7 +17,6 @@ use data::value::Value;
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::redis::NULLS;
 use keyspace::model::Type;
-use std::borrow::Cow;
 
 /// The fields of a Hash that holds a record.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ struct FieldSlot {
     missing: Value,
 }
 
-/// A name and a value of a Hash.
-pub(super) type Field<'n> = (Cow<'n, [u8]>, Vec<u8>);
+/// A name and a value of a Hash that was read.
+pub(super) type Field<'r> = (&'r [u8], &'r [u8]);
 
 impl Fields {
     /// The fields of a record: for each slot its name, and whether it is a body. An entry is as old
@@ -56,12 +56,11 @@ impl Fields {
         Fields { slots, shape, is_direct }
     }
 
-    /// The fields of a record.
-    pub(super) fn write(&self, record: &Bytes) -> Result<Vec<Field<'_>>> {
-        let values = self.shape.decode(record)?;
-        let mut fields = Vec::with_capacity(values.len() + 3);
+    /// Adds the names and values of a record's fields; answers how many texts that are.
+    pub(super) fn write(&self, record: &Bytes, texts: &mut Texts) -> Result<usize> {
+        let before = texts.len();
         let mut nulls = Vec::new();
-        for (slot, value) in self.slots.iter().zip(values) {
+        for (slot, value) in self.slots.iter().zip(self.shape.decode(record)?) {
             match value {
                 Value::Null if slot.missing.is_null() => {}
                 Value::Null => {
@@ -70,28 +69,28 @@ impl Fields {
                     }
                     nulls.extend_from_slice(&slot.name);
                 }
-                value => fields.push((Cow::Borrowed(slot.name.as_slice()), slot.text(value))),
+                value => {
+                    texts.push(&slot.name);
+                    slot.add_text(&value, texts);
+                }
             }
         }
         if !nulls.is_empty() {
-            fields.push((Cow::Borrowed(NULLS.as_bytes()), nulls));
+            texts.push(NULLS);
+            texts.push(nulls);
         }
-        Ok(fields)
+        Ok(texts.len() - before)
     }
 
-    /// The record of some fields; those that are not its own are passed over. Values that are its
-    /// own are taken out.
-    pub(super) fn read(&self, fields: &mut [(Vec<u8>, Vec<u8>)]) -> Result<Bytes> {
+    /// The record of some fields; those that are not its own are passed over.
+    pub(super) fn read(&self, fields: &[Field<'_>]) -> Result<Bytes> {
         // What goes wrong here is said by the longer way.
         if let Some(Ok(record)) = self.direct(fields) {
             return Ok(record);
         }
         let mut values = Vec::with_capacity(self.slots.len());
         for (number, slot) in self.slots.iter().enumerate() {
-            let place = place_of(fields, number, &slot.name);
-            let text = place.and_then(|place| fields.get_mut(place));
-            let text = text.map(|(_, text)| std::mem::take(text));
-            values.push(match text {
+            values.push(match text_of(fields, number, &slot.name) {
                 Some(text) => slot.value(text)?,
                 None if slot.missing.is_null() || is_null(fields, &slot.name) => Value::Null,
                 None => slot.missing.clone(),
@@ -105,11 +104,8 @@ impl Fields {
 
 impl Fields {
     /// The record of some fields without values in between; nothing where they are needed.
-    fn direct(&self, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<Result<Bytes>> {
-        let text = |number: usize, slot: &FieldSlot| {
-            let place = place_of(fields, number, &slot.name)?;
-            fields.get(place).map(|(_, text)| text.as_slice())
-        };
+    fn direct(&self, fields: &[Field<'_>]) -> Option<Result<Bytes>> {
+        let text = |number: usize, slot: &FieldSlot| text_of(fields, number, &slot.name);
         let is_known = |(number, slot): (usize, &FieldSlot)| {
             slot.missing.is_null() || text(number, slot).is_some()
         };
@@ -126,17 +122,16 @@ impl Fields {
     }
 }
 
-/// Where a field is: as long as there are few, they come in the order in which they were written.
-fn place_of(fields: &[(Vec<u8>, Vec<u8>)], number: usize, name: &[u8]) -> Option<usize> {
-    match fields.get(number).is_some_and(|(known, _)| known == name) {
-        true => Some(number),
-        false => fields.iter().position(|(known, _)| known == name),
-    }
+/// The text of a field: as long as there are few, they come in the order in which they were
+/// written.
+fn text_of<'r>(fields: &[Field<'r>], number: usize, name: &[u8]) -> Option<&'r [u8]> {
+    let is_it = |(known, text): &Field<'r>| (*known == name).then_some(*text);
+    fields.get(number).and_then(is_it).or_else(|| fields.iter().find_map(is_it))
 }
 
 /// Whether a Hash names this field as null.
-fn is_null(fields: &[(Vec<u8>, Vec<u8>)], name: &[u8]) -> bool {
-    let nulls = fields.iter().find(|(known, _)| known == NULLS.as_bytes());
+fn is_null(fields: &[Field<'_>], name: &[u8]) -> bool {
+    let nulls = fields.iter().find(|(known, _)| *known == NULLS.as_bytes());
     nulls.is_some_and(|(_, nulls)| nulls.split(|byte| *byte == b' ').any(|null| null == name))
 }
 
@@ -166,18 +161,18 @@ impl FieldSlot {
         })
     }
 
-    fn text(&self, value: Value) -> Vec<u8> {
+    fn add_text(&self, value: &Value, texts: &mut Texts) {
         match value {
-            Value::Text(text) => text.into_bytes(),
-            Value::Bytes(bytes) if self.is_body => bytes.to_vec(),
-            value => value.to_text(&self.of).into_bytes(),
+            Value::Text(text) => texts.push(text),
+            Value::Bytes(bytes) if self.is_body => texts.push(bytes),
+            value => texts.push(value.to_text(&self.of)),
         }
     }
 
-    fn value(&self, text: Vec<u8>) -> Result<Value> {
+    fn value(&self, text: &[u8]) -> Result<Value> {
         let of = self.of.required();
         if self.is_body && *of == Type::Bytes {
-            return Ok(Value::Bytes(Bytes::from(text)));
+            return Ok(Value::Bytes(Bytes::copy_from_slice(text)));
         }
         let wrong = |error: Option<Error>| {
             let shown = damaged("a field").with("field", self.name.escape_ascii());
@@ -186,11 +181,11 @@ impl FieldSlot {
                 None => shown,
             }
         };
-        let text = String::from_utf8(text).map_err(|_| wrong(None))?;
+        let text = std::str::from_utf8(text).map_err(|_| wrong(None))?;
         match of {
-            Type::Text => Ok(Value::Text(text)),
+            Type::Text => Ok(Value::Text(text.to_string())),
             // The required type: `null` is a text like any other here.
-            of => Value::from_text(&text, of).map_err(|error| wrong(Some(error))),
+            of => Value::from_text(text, of).map_err(|error| wrong(Some(error))),
         }
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! Nothing here asks the time, but for how long an answer is waited for: batches bring their own.
 
+mod answers;
 mod call;
 mod catalogue;
 mod commit;
@@ -18,10 +19,12 @@ mod connection;
 mod error;
 mod fields;
 mod layout;
+mod listing;
 mod member;
 mod name;
 mod open;
 mod outcome;
+mod protocol;
 mod read;
 mod rights;
 mod scan;
@@ -30,6 +33,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod wire;
 mod write;
 
 use async_trait::async_trait;
@@ -156,7 +160,7 @@ impl RedisStore {
                 "the Redis store needs a run time of tokio's: open it inside one",
             ));
         }
-        let connection = Connection::new(open::client(&options)?);
+        let connection = Connection::new(options.clone());
         let server = open::inspect(&connection, &options).await;
         let server = server.map_err(|e| e.during("open").with("address", options.address()))?;
         Ok(RedisStore {

@@ -44,8 +44,15 @@ impl Naming {
 
     /// A name that is no template: a marker, or a prefix and an id.
     pub(super) fn fixed(&self, parts: &[&str]) -> Vec<u8> {
-        let separator = self.separator.character().to_string();
-        format!("{}{}", self.prefix, parts.join(&separator)).into_bytes()
+        let mut name = String::with_capacity(64);
+        name.push_str(&self.prefix);
+        for (number, part) in parts.iter().enumerate() {
+            if number > 0 {
+                name.push(self.separator.character());
+            }
+            name.push_str(part);
+        }
+        name.into_bytes()
     }
 
     /// A name without the prefix.

@@ -14,10 +14,7 @@ use super::{Options, Within, rights};
 use data::clock::Milliseconds;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
-use redis::io::tcp::TcpSettings;
-use redis::{
-    Client, Cmd, ConnectionAddr, IntoConnectionInfo, ProtocolVersion, RedisConnectionInfo, Value,
-};
+use redis::{Cmd, Value};
 use std::time::Duration;
 
 /// The first version that has all we use.
@@ -32,28 +29,6 @@ pub(super) struct Server {
     pub(super) remarks: Vec<String>,
     /// How it evicts keys when it is full, if it says so.
     policy: Option<String>,
-}
-
-/// A client for these options. No connection is made yet.
-pub(super) fn client(options: &Options) -> Result<Client> {
-    let refused = |error| {
-        Error::new(ErrorKind::Argument, "the Redis server cannot be addressed so").caused_by(error)
-    };
-    // Answers have the shapes of the second protocol, which every version speaks.
-    let mut settings = RedisConnectionInfo::default()
-        .set_db(options.database)
-        .set_protocol(ProtocolVersion::RESP2);
-    if let Some(user) = &options.user {
-        settings = settings.set_username(user);
-    }
-    if let Some(password) = &options.password {
-        settings = settings.set_password(password);
-    }
-    let address = ConnectionAddr::Tcp(options.host.clone(), options.port);
-    let info = address.into_connection_info().map_err(refused)?.set_redis_settings(settings);
-    // Small requests go at once: they wait for nothing to be sent with them.
-    let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-    Client::open(info).map_err(refused)
 }
 
 /// Looks at the server; refuses one that cannot keep our promises, or not those asked for.

@@ -5,13 +5,14 @@
 //! ```
 
 use super::error::{damaged, foreign, unexpected};
+use super::protocol::{Part, Reader};
 use super::script::Arguments;
 use data::store::limits::REDIS_SET_ROWS_MAX;
 use data::store::{CommitId, Conflict, Found, Outcome, Total, Version, Where};
 use data::{Error, ErrorKind, Result};
 use keyspace::key::text::{parse_scalar, scalar_text};
 use keyspace::key::{self, KeyType};
-use redis::Value;
+use std::borrow::Cow;
 
 /// A version as rows show it: base64url.
 pub(super) fn version_text(version: &CommitId) -> String {
@@ -33,10 +34,27 @@ pub(super) fn version(text: &[u8]) -> Result<Version> {
 }
 
 /// What the script answered. `call` says which key has which number.
-pub(super) fn outcome(answer: Value, call: &Arguments) -> Result<Outcome> {
-    let Value::Array(parts) = answer else { return Err(unexpected()) };
-    let parts: Vec<Vec<u8>> =
-        parts.into_iter().map(bytes_of).collect::<Option<_>>().ok_or_else(unexpected)?;
+pub(super) fn outcome(answer: &[u8], call: &Arguments) -> Result<Outcome> {
+    let mut reader = Reader::new(answer);
+    let mut parts: Vec<Cow<'_, [u8]>> = Vec::new();
+    match reader.part() {
+        Some(Part::Text(done)) => {
+            let done = std::str::from_utf8(done).ok().and_then(|text| text.strip_prefix("done"));
+            let done = done.ok_or_else(unexpected)?;
+            return Ok(Outcome::Committed { totals: totals(done)? });
+        }
+        Some(Part::Many(count)) => {
+            for _ in 0..count {
+                parts.push(match reader.part() {
+                    Some(Part::Text(text)) => text.into(),
+                    Some(Part::Number(number)) => number.to_string().into_bytes().into(),
+                    Some(Part::Nothing) => Cow::default(),
+                    _ => return Err(unexpected()),
+                });
+            }
+        }
+        _ => return Err(unexpected()),
+    }
     let text = |place: usize| {
         let part = parts.get(place).ok_or_else(unexpected)?;
         std::str::from_utf8(part).map_err(|_| unexpected())
@@ -44,10 +62,9 @@ pub(super) fn outcome(answer: Value, call: &Arguments) -> Result<Outcome> {
     let number = |place: usize| text(place)?.parse::<usize>().map_err(|_| unexpected());
     let name = |place: usize| number(place).map(|number| call.name(number));
     Ok(match text(0)? {
-        "done" => Outcome::Committed { totals: totals(text(1)?)? },
         "check" => {
             let at = Where::Check(number(1)?.saturating_sub(1));
-            let found = match (text(2)?, parts.get(3).map(Vec::as_slice)) {
+            let found = match (text(2)?, parts.get(3).map(AsRef::as_ref)) {
                 ("0", _) => Found::Absent,
                 (_, None | Some(b"")) => Found::Row(None),
                 (_, Some(found)) => Found::Row(Some(version(found)?)),
@@ -98,15 +115,4 @@ fn total(value: &str, ends: &str) -> Result<Total> {
         ends => Some(ends.parse().map_err(|_| wrong())?),
     };
     Ok(Total { value: value.parse().map_err(|_| wrong())?, expires })
-}
-
-/// The bytes of a part of an answer; of a number its digits.
-fn bytes_of(value: Value) -> Option<Vec<u8>> {
-    match value {
-        Value::BulkString(bytes) => Some(bytes),
-        Value::Int(number) => Some(number.to_string().into_bytes()),
-        Value::SimpleString(text) => Some(text.into_bytes()),
-        Value::Nil => Some(Vec::new()),
-        _ => None,
-    }
 }

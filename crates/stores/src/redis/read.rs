@@ -8,150 +8,24 @@
 //! reader sees a part of a batch. Rows that have ended are answered with their end.
 
 use super::RedisStore;
-use super::commit::Asking;
-use super::error::{damaged, failed, foreign, unexpected};
-use super::fields::{count, instant};
+use super::answers::{Answers, Questions};
+use super::error::{damaged, unexpected};
+use super::fields::{Field, count, instant};
 use super::layout::{Ends, Layout, Owner, Place, What};
 use super::member::{ListKind, Parts};
 use super::name::{joined, split};
 use super::outcome::version;
+use super::protocol::Part;
 use bytes::Bytes;
 use data::store::{Key, Row};
-use data::{Error, ErrorKind, Result};
+use data::{Error, Result};
 use keyspace::key::{self, KeyWriter};
 use keyspace::layout::redis::{EXPIRY, VERSION};
-use redis::{Cmd, Pipeline, Value};
-
-/// Commands, each about one key.
-#[derive(Default)]
-pub(super) struct Questions {
-    pipeline: Pipeline,
-}
-
-impl Questions {
-    /// Asks for something of a key.
-    pub(super) fn ask(&mut self, command: &str, name: &[u8], more: &[&[u8]]) {
-        let bytes = command.len() + name.len() + more.iter().map(|text| text.len()).sum::<usize>();
-        let mut asked = Cmd::with_capacity(more.len() + 2, bytes);
-        asked.arg(command).arg(name);
-        more.iter().for_each(|argument| _ = asked.arg(*argument));
-        self.pipeline.add_command(asked);
-    }
-
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.pipeline.len()
-    }
-}
-
-/// Answers, in the order of the questions.
-pub(super) struct Answers {
-    values: std::vec::IntoIter<Value>,
-    asked: Pipeline,
-}
-
-impl Answers {
-    /// The next answer; an error is about its key.
-    pub(super) fn next(&mut self) -> Result<Value> {
-        let number = self.asked.len().saturating_sub(self.values.len());
-        let name = || name_in(&self.asked, number);
-        let value = self.values.next().ok_or_else(unexpected)?;
-        match value {
-            Value::ServerError(error) if error.code() == "WRONGTYPE" => {
-                Err(foreign(&name(), "another type", "the layout's type"))
-            }
-            Value::ServerError(error) => {
-                Err(Error::new(ErrorKind::Unavailable, "the Redis server refused a read")
-                    .with("code", error.code())
-                    .with("key", name().escape_ascii()))
-            }
-            value => Ok(value),
-        }
-    }
-
-    /// The next answer: bytes, or nothing.
-    fn bytes(&mut self) -> Result<Option<Vec<u8>>> {
-        match self.next()? {
-            Value::Nil => Ok(None),
-            Value::BulkString(bytes) => Ok(Some(bytes)),
-            _ => Err(unexpected()),
-        }
-    }
-
-    /// The next answer: a number.
-    fn number(&mut self) -> Result<i64> {
-        match self.next()? {
-            Value::Int(number) => Ok(number),
-            _ => Err(unexpected()),
-        }
-    }
-
-    /// The next answer: the fields of a Hash, or none.
-    fn fields(&mut self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let Value::Array(parts) = self.next()? else { return Err(unexpected()) };
-        let mut fields = Vec::with_capacity(parts.len() / 2);
-        let mut parts = parts.into_iter();
-        while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
-            let (Value::BulkString(name), Value::BulkString(value)) = (name, value) else {
-                return Err(unexpected());
-            };
-            fields.push((name, value));
-        }
-        Ok(fields)
-    }
-
-    /// The next answer: the fields of a Hash of counters.
-    pub(super) fn counts(&mut self) -> Result<Vec<(Vec<u8>, Bytes)>> {
-        let fields = self.fields()?.into_iter();
-        fields.map(|(name, text)| Ok((name, count(&text)?))).collect()
-    }
-
-    /// The next answer: members.
-    pub(super) fn members(&mut self) -> Result<Vec<Vec<u8>>> {
-        let Value::Array(parts) = self.next()? else { return Err(unexpected()) };
-        let member = |part| match part {
-            Value::BulkString(bytes) => Ok(bytes),
-            _ => Err(unexpected()),
-        };
-        parts.into_iter().map(member).collect()
-    }
-}
-
-/// The key that the command with this number, from 0, reads.
-fn name_in(asked: &Pipeline, number: usize) -> Vec<u8> {
-    match asked.cmd_iter().nth(number).and_then(|command| command.args_iter().nth(1)) {
-        Some(redis::Arg::Simple(name)) => name.to_vec(),
-        _ => Vec::new(),
-    }
-}
 
 impl RedisStore {
-    /// Asks everything in one message, and at one instant if it is more than one question.
-    pub(super) async fn answers(&self, mut questions: Questions) -> Result<Answers> {
-        let asked = match questions.len() {
-            0 => Ok(Vec::new()),
-            1 => match questions.pipeline.cmd_iter().next() {
-                Some(only) => self.patiently(Asking::One(only)).await,
-                None => return Err(unexpected()),
-            },
-            _ => {
-                questions.pipeline.atomic().ignore_errors();
-                self.patiently(Asking::All(&questions.pipeline)).await
-            }
-        };
-        let asked_of = questions.pipeline;
-        match asked {
-            Ok(values) => Ok(Answers { values: values.into_iter(), asked: asked_of }),
-            Err(error) if error.code() == Some("WRONGTYPE") => {
-                Err(foreign(&name_in(&asked_of, 0), "another type", "the layout's type"))
-            }
-            Err(error) => Err(failed(error)),
-        }
-    }
-
     /// The rows under these keys, in their order.
     pub(super) async fn rows(&self, layout: &Layout, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        let mut questions = Questions::default();
+        let mut questions = Questions::about(keys.len());
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let place = layout.place(key.space())?;
@@ -159,7 +33,8 @@ impl RedisStore {
             place.ask(layout, &row, &mut questions)?;
             found.push((place, row));
         }
-        let mut answers = self.answers(questions).await?;
+        let answered = self.answers(questions).await?;
+        let mut answers = answered.read();
         found.iter().map(|(place, row)| place.answer(layout, row, &mut answers)).collect()
     }
 }
@@ -240,12 +115,12 @@ impl Place {
         &self,
         layout: &Layout,
         row: &Parts<'_>,
-        answers: &mut Answers,
+        answers: &mut Answers<'_>,
     ) -> Result<Option<Row>> {
         let is_there = match (&self.what, &self.list) {
             (What::Member | What::Entry(_), Some(_)) => match answers.next()? {
-                Value::Nil | Value::Int(0) => false,
-                Value::Int(_) | Value::BulkString(_) | Value::Double(_) => true,
+                Part::Nothing | Part::Number(0) => false,
+                Part::Number(_) | Part::Text(_) => true,
                 _ => return Err(unexpected()),
             },
             _ => true,
@@ -258,7 +133,7 @@ impl Place {
         &self,
         layout: &Layout,
         row: &Parts<'_>,
-        answers: &mut Answers,
+        answers: &mut Answers<'_>,
     ) -> Result<Option<Row>> {
         self.read(layout, row, answers, true)
     }
@@ -268,30 +143,30 @@ impl Place {
         &self,
         layout: &Layout,
         row: &Parts<'_>,
-        answers: &mut Answers,
+        answers: &mut Answers<'_>,
         is_there: bool,
     ) -> Result<Option<Row>> {
         let mut of_row = None;
         let mut ends = None;
         let content = match &self.what {
             What::Record { fields, .. } => {
-                let mut found = answers.fields()?;
-                for (name, value) in &found {
-                    match name.as_slice() {
-                        name if name == VERSION.as_bytes() => of_row = Some(version(value)?),
-                        name if name == EXPIRY.as_bytes() => ends = Some(instant(value)?),
-                        _ => {}
+                let found = answers.fields()?;
+                for (name, value) in found {
+                    if *name == VERSION.as_bytes() {
+                        of_row = Some(version(value)?);
+                    } else if *name == EXPIRY.as_bytes() {
+                        ends = Some(instant(value)?);
                     }
                 }
                 let named = |error: Error| self.named(layout, row, error);
                 match found.is_empty() {
                     true => None,
-                    false => Some(fields.read(&mut found).map_err(named)?),
+                    false => Some(fields.read(found).map_err(named)?),
                 }
             }
             What::Entry(kept) => {
-                let mut found = answers.fields()?;
-                match (is_there, kept.read(&mut found)) {
+                let found = answers.fields()?;
+                match (is_there, kept.read(found)) {
                     (false, _) => None,
                     // Redis has dropped what it kept after its row ended.
                     (true, Err(_)) if found.is_empty() => None,
@@ -300,17 +175,17 @@ impl Place {
             }
             What::Claim(owner) => match &owner.kept {
                 Some(_) => owner.of_fields(layout, answers.fields()?)?,
-                None => answers.bytes()?.map(|text| owner.of_text(layout, &text)).transpose()?,
+                None => answers.bytes()?.map(|text| owner.of_text(layout, text)).transpose()?,
             },
-            What::Value => answers.bytes()?.map(Bytes::from),
+            What::Value => answers.bytes()?.map(Bytes::copy_from_slice),
             What::Counter | What::Counters => {
-                let found = answers.bytes()?.map(|text| count(&text)).transpose();
+                let found = answers.bytes()?.map(count).transpose();
                 found.map_err(|error| self.named(layout, row, error))?
             }
             What::Member => is_there.then(Bytes::new),
         };
         if self.versions.is_some() {
-            of_row = answers.bytes()?.map(|text| version(&text)).transpose()?;
+            of_row = answers.bytes()?.map(version).transpose()?;
         }
         match &self.ends {
             Ends::Never | Ends::Field(_) => {}
@@ -318,7 +193,7 @@ impl Place {
                 let drops = Some(answers.number()?).filter(|drops| *drops >= 0);
                 ends = drops.map(|drops| drops.saturating_sub(*grace));
             }
-            Ends::Beside(_) => ends = answers.bytes()?.map(|score| instant(&score)).transpose()?,
+            Ends::Beside(_) => ends = answers.bytes()?.map(instant).transpose()?,
         }
         Ok(content.map(|value| Row { value, version: of_row, expires: ends, trail: None }))
     }
@@ -342,23 +217,19 @@ impl Owner {
     }
 
     /// A claim by the fields of its Hash; nothing if it has none.
-    fn of_fields(
-        &self,
-        layout: &Layout,
-        mut found: Vec<(Vec<u8>, Vec<u8>)>,
-    ) -> Result<Option<Bytes>> {
+    fn of_fields(&self, layout: &Layout, found: &[Field<'_>]) -> Result<Option<Bytes>> {
         if found.is_empty() {
             return Ok(None);
         }
         let mut values = Vec::with_capacity(self.names.len());
         for (name, segment) in self.names.iter().zip(&self.shape.segments) {
-            let text = found.iter().find(|(known, _)| known == name.as_bytes());
+            let text = found.iter().find(|(known, _)| *known == name.as_bytes());
             let text = text.and_then(|(_, text)| std::str::from_utf8(text).ok());
             let text = text.ok_or_else(|| damaged("a claim").with("field", name))?;
             values.extend(split(layout.naming.separator(), &[segment.kind], text, true)?);
         }
         let kept = match &self.kept {
-            Some(fields) => fields.read(&mut found)?,
+            Some(fields) => fields.read(found)?,
             None => Bytes::new(),
         };
         self.content(&values, kept).map(Some)

@@ -169,7 +169,9 @@ mod tests {
         expected.extend(others);
         expected.extend(["CONFIG", "NOPERM", "WRONGTYPE"]);
         for text in [
+            include_str!("answers.rs"),
             include_str!("catalogue.rs"),
+            include_str!("listing.rs"),
             include_str!("open.rs"),
             include_str!("read.rs"),
             include_str!("scan.rs"),

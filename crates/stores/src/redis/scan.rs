@@ -11,10 +11,12 @@
 //! rows are read once.
 
 use super::RedisStore;
+use super::answers::Questions;
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
+use super::listing::{Directory, Listing, SLICES_AT_ONCE};
 use super::member::{Group, List, ListKind, SliceRule};
-use super::read::{Answers, Questions};
+
 use bytes::Bytes;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
@@ -23,8 +25,6 @@ use std::collections::HashMap;
 
 /// How often a list may change while its rows are read.
 const CHANGES_MAX: usize = 64;
-/// Slices that are looked into at once.
-const SLICES_AT_ONCE: usize = 8;
 
 /// A page that is being filled.
 struct Filling<'s> {
@@ -59,12 +59,12 @@ impl Filling<'_> {
 }
 
 /// What is scanned.
-struct Scanned<'a> {
-    layout: &'a Layout,
-    place: &'a Place,
-    list: &'a List,
-    group: Group<'a>,
-    reverse: bool,
+pub(super) struct Scanned<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) place: &'a Place,
+    pub(super) list: &'a List,
+    pub(super) group: Group<'a>,
+    pub(super) reverse: bool,
 }
 
 impl RedisStore {
@@ -129,7 +129,8 @@ impl RedisStore {
             let asked = Directory { name: &directory, bounds, reverse, passed: passed.clone() };
             let mut questions = Questions::default();
             asked.ask(&mut questions);
-            let named = self.answers(questions).await?.members()?;
+            let answered = self.answers(questions).await?;
+            let named = answered.read().members()?;
             let mut names = Vec::with_capacity(named.len());
             for slice in &named {
                 let slice = std::str::from_utf8(slice).map_err(|_| unexpected())?;
@@ -150,7 +151,7 @@ impl RedisStore {
             }
             match (is_last, named.len() < SLICES_AT_ONCE) {
                 (true, true) => return Ok(page.ended(End::Range)),
-                (true, false) => passed = named.last().cloned(),
+                (true, false) => passed = named.last().map(|last| last.to_vec()),
                 (false, _) => {}
             }
         }
@@ -161,10 +162,10 @@ impl RedisStore {
     async fn found(&self, of: &Scanned<'_>, listing: &Listing<'_>) -> Result<Option<Rows>> {
         let mut questions = Questions::default();
         listing.ask(of, &mut questions)?;
-        let Some(mut members) = listing.members(&mut self.answers(questions).await?)? else {
-            return Ok(None);
-        };
-        let mut keys = listing.keys(of, &members)?;
+        let answered = self.answers(questions).await?;
+        let Some(members) = listing.members(&answered)? else { return Ok(None) };
+        let mut keys = listing.keys(of, &members.each)?;
+        let mut seen = answered.kept(members.whole);
         if of.place.is_all_in_list() {
             let rows = keys.into_iter().map(|key| (key, Some(bare())));
             let rows: Vec<_> = rows.collect();
@@ -174,26 +175,27 @@ impl RedisStore {
             if keys.is_empty() {
                 return Ok(Some(Rows { keys: 0, rows: Vec::new() }));
             }
-            let mut questions = Questions::default();
+            let mut questions = Questions::about(keys.len() + 2);
             listing.ask(of, &mut questions)?;
             let parts = keys.iter().map(|key| of.place.parts(key)).collect::<Result<Vec<_>>>()?;
             for row in &parts {
                 of.place.ask_more(of.layout, row, &mut questions)?;
             }
-            let mut answers = self.answers(questions).await?;
-            let Some(again) = listing.members(&mut answers)? else { return Ok(None) };
+            let answered = self.answers(questions).await?;
+            let Some(again) = listing.members(&answered)? else { return Ok(None) };
+            let mut answers = again.behind;
             let mut rows = Vec::with_capacity(parts.len());
             for row in &parts {
                 rows.push(of.place.answer_more(of.layout, row, &mut answers)?);
             }
             drop(parts);
             of.place.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
-            if again == members {
+            if again.whole == seen {
                 let rows: Vec<_> = keys.into_iter().zip(rows).collect();
                 return Ok(Some(Rows { keys: rows.len(), rows }));
             }
             let mut known: HashMap<Vec<u8>, Option<Row>> = keys.into_iter().zip(rows).collect();
-            (keys, members) = (listing.keys(of, &again)?, again);
+            (keys, seen) = (listing.keys(of, &again.each)?, answered.kept(again.whole));
             if keys.iter().all(|key| known.contains_key(key)) {
                 let count = keys.len();
                 let rows = keys.into_iter().map(|key| {
@@ -228,10 +230,10 @@ impl RedisStore {
         if matches!(of.place.what, What::Counters) {
             let mut questions = Questions::default();
             questions.ask("HGETALL", &name, &[]);
-            let mut answers = self.answers(questions).await?;
+            let answered = self.answers(questions).await?;
             let mut rows = Vec::new();
-            for (field, value) in answers.counts()? {
-                rows.push((of.key(&field)?, Some(Row { value, ..bare() })));
+            for (field, value) in answered.read().counts()? {
+                rows.push((of.key(field)?, Some(Row { value, ..bare() })));
             }
             rows.sort_by(|(one, _), (other, _)| one.cmp(other));
             if of.reverse {
@@ -286,106 +288,10 @@ struct Rows {
     rows: Vec<(Vec<u8>, Option<Row>)>,
 }
 
-/// A question for the members of a range: of one list, or of several slices.
-struct Listing<'l> {
-    names: Vec<Vec<u8>>,
-    most: usize,
-    range: &'l Range,
-    /// Where the slices are named, and which they were.
-    directory: Option<(&'l Directory<'l>, &'l [Vec<u8>])>,
-}
-
-impl Listing<'_> {
-    fn ask(&self, of: &Scanned<'_>, questions: &mut Questions) -> Result<()> {
-        if let Some((directory, _)) = self.directory {
-            directory.ask(questions);
-        }
-        let separator = of.layout.naming.separator();
-        let shape = (self.range, of.group.front.len());
-        for name in &self.names {
-            if of.list.kind == ListKind::Set {
-                questions.ask("SMEMBERS", name, &[]);
-                continue;
-            }
-            let (least, most) = of.list.bounds(separator, shape, of.place.rest())?;
-            let reverse = of.reverse != of.list.is_reversed();
-            ranged(questions, name, (least, most), reverse, self.most);
-        }
-        Ok(())
-    }
-
-    /// The members of each list; nothing if the slices are others by now.
-    fn members(&self, answers: &mut Answers) -> Result<Option<Vec<Vec<Vec<u8>>>>> {
-        if let Some((_, named)) = self.directory
-            && answers.members()? != named
-        {
-            return Ok(None);
-        }
-        self.names.iter().map(|_| answers.members()).collect::<Result<_>>().map(Some)
-    }
-
-    /// The keys of members, in the order of the scan.
-    fn keys(&self, of: &Scanned<'_>, members: &[Vec<Vec<u8>>]) -> Result<Vec<Vec<u8>>> {
-        let keys = members.iter().flatten().map(|member| of.key(member));
-        let mut keys = keys.collect::<Result<Vec<_>>>()?;
-        if of.list.kind == ListKind::Set {
-            keys.retain(|key| self.range.contains(key));
-            keys.sort();
-            if of.reverse {
-                keys.reverse();
-            }
-        }
-        keys.truncate(self.most);
-        Ok(keys)
-    }
-}
-
 impl Scanned<'_> {
-    fn key(&self, member: &[u8]) -> Result<Vec<u8>> {
+    /// The key of a member.
+    pub(super) fn key(&self, member: &[u8]) -> Result<Vec<u8>> {
         let separator = self.layout.naming.separator();
         self.list.key(separator, (self.group.front, self.place.rest()), member)
-    }
-}
-
-/// A question for the slices of a group.
-struct Directory<'d> {
-    name: &'d [u8],
-    bounds: (Vec<u8>, Vec<u8>),
-    reverse: bool,
-    /// The last slice that was looked into.
-    passed: Option<Vec<u8>>,
-}
-
-impl Directory<'_> {
-    fn ask(&self, questions: &mut Questions) {
-        let (mut least, mut most) = self.bounds.clone();
-        if let Some(passed) = &self.passed {
-            let edge = [b"(", passed.as_slice()].concat();
-            if self.reverse {
-                most = edge;
-            } else {
-                least = edge;
-            }
-        }
-        ranged(questions, self.name, (least, most), self.reverse, SLICES_AT_ONCE);
-    }
-}
-
-/// Asks for members between two bounds, from either end.
-pub(super) fn ranged(
-    questions: &mut Questions,
-    name: &[u8],
-    (least, most): (Vec<u8>, Vec<u8>),
-    reverse: bool,
-    rows: usize,
-) {
-    let rows = rows.to_string();
-    let limit: [&[u8]; 3] = [b"LIMIT", b"0", rows.as_bytes()];
-    let [word, zero, rows] = limit;
-    match reverse {
-        false => questions.ask("ZRANGE", name, &[&least, &most, b"BYLEX", word, zero, rows]),
-        true => {
-            questions.ask("ZRANGE", name, &[&most, &least, b"BYLEX", b"REV", word, zero, rows]);
-        }
     }
 }

@@ -5,10 +5,12 @@
 
 use super::connection::Connection;
 use super::error::{Fault, fault};
-use redis::{Cmd, RedisResult, Value};
+use super::protocol::Request;
+use bytes::Bytes;
+use redis::RedisResult;
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::time::Duration;
+use tokio::time::Instant;
 
 /// A script.
 #[derive(Debug)]
@@ -29,12 +31,13 @@ impl Script {
         &self,
         connection: &Connection,
         call: &Arguments,
-        within: Duration,
-    ) -> RedisResult<Value> {
-        let by_hash = call.command("EVALSHA", &self.hash);
-        match connection.ask(&by_hash, within).await {
+        until: Instant,
+    ) -> RedisResult<Bytes> {
+        let by_hash = call.request("EVALSHA", &self.hash);
+        match connection.send(by_hash.sent(), until).await {
             Err(error) if fault(&error) == Fault::NoScript => {
-                connection.ask(&call.command("EVAL", &self.text), within).await
+                let whole = call.request("EVAL", &self.text);
+                connection.send(whole.sent(), until).await
             }
             answer => answer,
         }
@@ -125,14 +128,17 @@ impl Arguments {
         self.keys.iter().map(|(_, letter)| *letter).collect()
     }
 
-    fn command(&self, name: &str, script: &str) -> Cmd {
+    fn request(&self, name: &str, script: &str) -> Request {
         let keys: usize = self.keys.iter().map(|(name, _)| name.len()).sum();
-        let bytes = keys + self.values.bytes.len() + script.len() + 16;
         let count = self.keys.len() + self.values.len() + 3;
-        let mut command = Cmd::with_capacity(count, bytes);
-        command.arg(name).arg(script).arg(self.keys.len());
-        self.keys.iter().for_each(|(name, _)| _ = command.arg(name.as_slice()));
-        self.values.iter().for_each(|value| _ = command.arg(value));
-        command
+        let bytes = keys + self.values.bytes.len() + script.len() + count * 8;
+        let mut request = Request::with_capacity(bytes);
+        request.command(count);
+        request.text(name.as_bytes());
+        request.text(script.as_bytes());
+        request.number(self.keys.len());
+        self.keys.iter().for_each(|(name, _)| request.text(name));
+        self.values.iter().for_each(|value| request.text(value));
+        request
     }
 }

@@ -8,11 +8,11 @@
 //! which its key alone does not tell; they are looked for in their indexes. Where the database was
 //! read to is kept between two calls, so that each reads a bounded part of it.
 
+use super::answers::Questions;
 use super::call::Call;
 use super::error::unexpected;
 use super::fields::instant;
 use super::layout::{Layout, Place};
-use super::read::Questions;
 use super::{RedisStore, Within};
 use data::clock::Milliseconds;
 use data::entries;
@@ -131,12 +131,13 @@ impl RedisStore {
         let words: [&[u8]; 7] =
             [b"-inf", now.as_bytes(), b"BYSCORE", b"LIMIT", b"0", most.as_bytes(), b"WITHSCORES"];
         questions.ask("ZRANGE", set, &words);
-        let mut members = self.answers(questions).await?.members()?.into_iter();
+        let answered = self.answers(questions).await?;
+        let mut members = answered.read().members()?.into_iter();
         let mut due = Vec::new();
         while let (Some(text), Some(score)) = (members.next(), members.next()) {
-            let Ok(text) = String::from_utf8(text) else { continue };
+            let Ok(text) = std::str::from_utf8(text).map(str::to_string) else { continue };
             let Some((key, collection)) = owner(layout, schema, &text) else { continue };
-            due.push(Due { set: set.to_vec(), text, ends: instant(&score)?, key, collection });
+            due.push(Due { set: set.to_vec(), text, ends: instant(score)?, key, collection });
         }
         Ok(due)
     }
@@ -212,7 +213,7 @@ impl RedisStore {
     async fn removed(&self, call: Call, now: Milliseconds) -> Result<bool> {
         let call = call.finish(None, now);
         let answer = self.run(&call, Within::of_reads()).await.map_err(Error::from)?;
-        match super::outcome::outcome(answer, &call)? {
+        match super::outcome::outcome(&answer, &call)? {
             data::store::Outcome::Committed { .. } => Ok(true),
             data::store::Outcome::Conflict(_) => Ok(false),
             data::store::Outcome::Indeterminate { .. } => Err(unexpected()),

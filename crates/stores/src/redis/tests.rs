@@ -75,8 +75,8 @@ fn sabotages() -> Vec<(&'static str, String, &'static str)> {
     let late =
         with("if not holds then return { 'check'", "if not holds then LATE = LATE or { 'check'");
     let late = late
-        .replace("local at = 3\n", "local at, LATE = 3, false\n")
-        .replace("return { 'done', outcome }", "return LATE or { 'done', outcome }");
+        .replace("local at, step = 3,", "local LATE\nlocal at, step = 3,")
+        .replace("return 'done' .. outcome", "return LATE or 'done' .. outcome");
     let end_of_text = "sum.ends = high, low, drops and string.format('%.0f', drops) or ''";
     vec![
         ("no outcome is asked for", without("outcome"), "again: an add counts once"),

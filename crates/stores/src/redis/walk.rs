@@ -14,12 +14,12 @@
 //! as the server was started again, and says nothing of what was met before it.
 
 use super::RedisStore;
+use super::answers::Questions;
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
+use super::listing::ranged;
 use super::member::ListKind;
 use super::name::Template;
-use super::read::Questions;
-use super::scan::ranged;
 use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
@@ -271,10 +271,10 @@ impl RedisStore {
         }
         let mut questions = Questions::default();
         questions.ask(if of == "set" { "SMEMBERS" } else { "HKEYS" }, &name, &[]);
-        let members = self.answers(questions).await?.members()?;
+        let answered = self.answers(questions).await?;
         let front = front(place, &taken.values)?;
-        for member in members {
-            walking.keys.push_back(member_key(layout, place, &front, &member)?);
+        for member in answered.read().members()? {
+            walking.keys.push_back(member_key(layout, place, &front, member)?);
         }
         Ok(())
     }
@@ -291,13 +291,14 @@ impl RedisStore {
         let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
         let mut questions = Questions::default();
         ranged(&mut questions, &name, (from, b"+".to_vec()), false, KEYS_AT_ONCE);
-        let members = self.answers(questions).await?.members()?;
+        let answered = self.answers(questions).await?;
+        let members = answered.read().members()?;
         let front = front(place, &taken.values)?;
         for member in &members {
             walking.keys.push_back(member_key(layout, place, &front, member)?);
         }
         if let (true, Some(last)) = (members.len() >= KEYS_AT_ONCE, members.last()) {
-            walking.within = Some((name, [b"(", last.as_slice()].concat()));
+            walking.within = Some((name, [b"(", *last].concat()));
         }
         Ok(())
     }

@@ -7,7 +7,6 @@
 //! After the script's checks none of these can fail, so nothing here may be able to.
 
 use super::call::{Call, HASH, SORTED_SET, Step};
-use super::fields::Field;
 use super::layout::{Ends, Layout, Owner, Place, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
@@ -17,7 +16,7 @@ use data::entries::split_claim;
 use data::store::Key;
 use data::{Error, ErrorKind, Result};
 use keyspace::key::Value;
-use keyspace::layout::redis::{EXPIRY, GRACE_MILLISECONDS, ROW, VERSION};
+use keyspace::layout::redis::{EXPIRY, GRACE_MILLISECONDS, ROW};
 
 impl Call {
     /// Writes a row, and what lies beside it.
@@ -45,20 +44,21 @@ impl Call {
         };
         match &place.what {
             What::Record { fields, has_mark } => {
-                let mut fields = fields.write(value)?;
-                let mut extra = |name: &'static str, value: &str| {
-                    fields.push((name.as_bytes().into(), value.as_bytes().to_vec()));
-                };
-                if let Some(version) = version {
-                    extra(VERSION, version);
-                }
-                if *has_mark {
-                    extra(ROW, "1");
-                }
+                let texts = &mut self.writes.texts;
+                let mut count = fields.write(value, texts)?;
                 if let (Ends::Field(_), Some(ends)) = (&place.ends, expires) {
-                    extra(EXPIRY, &ends.to_string());
+                    texts.push(EXPIRY);
+                    texts.number(ends);
+                    count += 2;
                 }
-                self.hash(layout, place, &row, fields, drops)?;
+                let step = if version.is_some() { Step::Versioned } else { Step::Hash };
+                // Redis has no empty Hash, and the script may not fail.
+                if *has_mark || (count == 0 && step == Step::Hash) {
+                    texts.push(ROW);
+                    texts.push("1");
+                    count += 2;
+                }
+                self.hash((layout, place, &row), (step, count), drops)?;
             }
             What::Value => self.string(layout, place, &row, value.to_vec(), drops)?,
             What::Counter => self.string(layout, place, &row, count_text(value)?, drops)?,
@@ -70,11 +70,14 @@ impl Call {
             }
             What::Member => {}
             What::Entry(kept) => {
-                let fields = kept.write(value)?;
+                let count = kept.write(value, &mut self.writes.texts)?;
                 let drops = expires.map(|ends| ends.saturating_add_unsigned(GRACE_MILLISECONDS));
-                match fields.is_empty() {
-                    true => self.remove(layout, place, &row)?,
-                    false => self.hash(layout, place, &row, fields, drops.map(|at| at.max(1)))?,
+                match count {
+                    0 => self.remove(layout, place, &row)?,
+                    count => {
+                        let drops = drops.map(|at| at.max(1));
+                        self.hash((layout, place, &row), (Step::Hash, count), drops)?;
+                    }
                 }
             }
             What::Claim(owner) => self.claim(layout, place, (&row, owner), value, drops)?,
@@ -208,14 +211,10 @@ impl Call {
                 self.writes.texts.push("");
                 self.writes.texts.push(text);
             }
-            Claimed::Fields(fields) => {
+            Claimed::Segments(segments, _) => {
                 self.writes.texts.push("h");
-                let own = owner.names.len();
-                self.writes.texts.number(own);
-                for (name, value) in fields.into_iter().take(own) {
-                    self.writes.texts.push(name);
-                    self.writes.texts.push(value);
-                }
+                self.writes.texts.number(segments.len());
+                self.segments(owner, &segments);
             }
         }
         let before = std::mem::take(&mut self.writes);
@@ -236,29 +235,34 @@ impl Call {
     ) -> Result<()> {
         match claimed(layout, (row, owner), value)? {
             Claimed::Text(text) => self.string(layout, place, row, text.into_bytes(), drops),
-            Claimed::Fields(fields) => self.hash(layout, place, row, fields, drops),
+            Claimed::Segments(segments, kept) => {
+                let fields = owner.kept.as_ref();
+                self.segments(owner, &segments);
+                let texts = &mut self.writes.texts;
+                let kept = fields.map_or(Ok(0), |fields| fields.write(&kept, texts))?;
+                let count = segments.len() * 2 + kept;
+                self.hash((layout, place, row), (Step::Hash, count), drops)
+            }
         }
     }
 
+    /// The names and texts of an owner's segments.
+    fn segments(&mut self, owner: &Owner, segments: &[String]) {
+        for (name, segment) in owner.names.iter().zip(segments) {
+            self.writes.texts.push(name);
+            self.writes.texts.push(segment);
+        }
+    }
+
+    /// A Hash whose texts were added.
     fn hash(
         &mut self,
-        layout: &Layout,
-        place: &Place,
-        row: &Parts<'_>,
-        mut fields: Vec<Field<'_>>,
+        (layout, place, row): (&Layout, &Place, &Parts<'_>),
+        (step, texts): (Step, usize),
         drops: Option<Milliseconds>,
     ) -> Result<()> {
-        // Redis has no empty Hash, and the script may not fail.
-        if fields.is_empty() {
-            fields.push((ROW.as_bytes().into(), b"1".to_vec()));
-        }
         let own = self.own(layout, place, row)?;
-        self.writes.step(Step::Hash, own);
-        self.writes.texts.number(fields.len() * 2);
-        for (name, value) in fields {
-            self.writes.texts.push(name);
-            self.writes.texts.push(value);
-        }
+        self.writes.hash(step, own, texts);
         if let Some(drops) = drops {
             self.writes.step(Step::Ends, own);
             self.writes.texts.number(drops);
@@ -291,18 +295,18 @@ impl Call {
 }
 
 /// What a claim holds.
-enum Claimed<'o> {
+enum Claimed {
     /// The text of the owner's key.
     Text(String),
-    /// Its segments, and then what is kept.
-    Fields(Vec<Field<'o>>),
+    /// The texts of its segments, and what is kept.
+    Segments(Vec<String>, Bytes),
 }
 
-fn claimed<'o>(
+fn claimed(
     layout: &Layout,
-    (row, owner): (&Parts<'_>, &'o Owner),
+    (row, owner): (&Parts<'_>, &Owner),
     content: &Bytes,
-) -> Result<Claimed<'o>> {
+) -> Result<Claimed> {
     let separator = layout.naming.separator();
     let (named, kept) = match owner.unique {
         true => split_claim(content).map(|(key, kept)| (Some(key), kept))?,
@@ -315,16 +319,12 @@ fn claimed<'o>(
             at.filter_map(|position| row.values.get(*position).cloned()).collect()
         }
     };
-    let Some(fields) = &owner.kept else {
+    if owner.kept.is_none() {
         return owner.text.text(separator, &values).map(Claimed::Text);
-    };
-    let mut all = Vec::with_capacity(values.len() + 4);
-    for (name, value) in owner.names.iter().zip(&values) {
-        let text = joined(separator, std::slice::from_ref(value), true)?;
-        all.push((name.as_bytes().into(), text.into_bytes()));
     }
-    all.extend(fields.write(&kept)?);
-    Ok(Claimed::Fields(all))
+    let segments = values.iter().take(owner.names.len());
+    let text = |value| joined(separator, std::slice::from_ref(value), true);
+    Ok(Claimed::Segments(segments.map(text).collect::<Result<_>>()?, kept))
 }
 
 /// A stored number as Redis counts: in decimal.

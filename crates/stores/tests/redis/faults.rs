@@ -153,13 +153,13 @@ fn a_script_that_ran_and_whose_reply_is_lost_is_found_done_once() {
         app.call("add_item", item("first", "a", 0)).await.unwrap();
         for number in 1..=5_u64 {
             let sent = scripts(&server);
-            proxy.cut_reply(b"$4\r\ndone\r\n");
+            proxy.cut_reply(b"\r\ndone");
             let sold = app.call("sell", json!({"shelf": "a", "item_id": "x"})).await.unwrap();
             assert_eq!(sold["total"], json!(number), "counted twice, or not at all");
             assert_eq!(proxy.cuts(), 2 * number - 1, "the reply was cut");
             assert_eq!(scripts(&server) - sent, 2, "it was sent again");
             // Absent when it was checked first, present when it is sent again.
-            proxy.cut_reply(b"$4\r\ndone\r\n");
+            proxy.cut_reply(b"\r\ndone");
             let id = format!("i{number}");
             app.call("add_item", item(&id, "a", 1)).await.unwrap();
             assert_eq!(proxy.cuts(), 2 * number, "the reply was cut");

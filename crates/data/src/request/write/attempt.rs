@@ -86,6 +86,12 @@ pub(super) fn indeterminate(id: Version) -> Error {
     Error::new(ErrorKind::Indeterminate, message).with("id", id)
 }
 
+/// The store remembers something else under this id.
+pub(super) fn another_call(id: CommitId) -> Error {
+    let message = "the id was used for another call: every call has an id of its own";
+    Error::new(ErrorKind::Argument, message).with("id", id)
+}
+
 /// The end of one attempt.
 struct Ending<'e, 's, 'w> {
     session: &'e mut Session<'s>,
@@ -122,8 +128,7 @@ impl Ending<'_, '_, '_> {
         }
         match commit(self.session, &set).await? {
             Verdict::Committed { totals, .. } if totals.len() != set.adds.len() => {
-                let message = "the id was used for another call: every call has an id of its own";
-                Err(Error::new(ErrorKind::Argument, message).with("id", self.ids.of_call()))
+                Err(another_call(self.ids.of_call()))
             }
             Verdict::Committed { totals, .. } if self.ids.is_given() => {
                 self.answered(Some(&totals), false).await.map(Some)

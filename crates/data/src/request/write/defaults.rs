@@ -10,30 +10,40 @@ use crate::request::inputs::Inputs;
 use crate::request::segments::{Filling, caller_value};
 use crate::schema::{Slot, constant};
 use crate::value::Value;
-use keyspace::model::{DefaultValue, Field, Type, Verb};
+use keyspace::model::{DefaultValue, Field, Segment, Type, Verb};
 
 const DAY: i64 = 86_400_000;
 
 /// The key segments of the row that a change names; an insert makes those that are made.
 pub(super) fn segments(part: &Part<'_>, inputs: &dyn Inputs) -> Result<Vec<Value>> {
     let collection = part.collection;
-    let filling = Filling { collection: &collection.model, filled: part.filled };
     let mut values = Vec::with_capacity(collection.key.segments.len());
     for (position, segment) in collection.model.key.segments().enumerate() {
-        let made = segment.default.as_ref().filter(|default| !default.is_constant());
-        let value = match made.filter(|_| part.pattern.verb == Verb::Insert) {
-            Some(default) => default_value(part, default, &segment.segment_type, inputs)?,
-            None => filling.required(segment, inputs)?,
-        };
-        check_null(&segment.name, &segment.segment_type, &value)?;
-        let in_group = position < collection.key.group;
-        if in_group && value.as_text().is_some_and(str::is_empty) {
-            return Err(Error::new(ErrorKind::Argument, "text before the bar may not be empty")
-                .with("argument", &segment.name));
-        }
-        values.push(value);
+        values.push(segment_value(part, (position, segment), inputs)?);
     }
     Ok(values)
+}
+
+/// One key segment of the row that a change names.
+pub(super) fn segment_value(
+    part: &Part<'_>,
+    (position, segment): (usize, &Segment),
+    inputs: &dyn Inputs,
+) -> Result<Value> {
+    let collection = part.collection;
+    let filling = Filling { collection: &collection.model, filled: part.filled };
+    let made = segment.default.as_ref().filter(|default| !default.is_constant());
+    let value = match made.filter(|_| part.pattern.verb == Verb::Insert) {
+        Some(default) => default_value(part, default, &segment.segment_type, inputs)?,
+        None => filling.required(segment, inputs)?,
+    };
+    check_null(&segment.name, &segment.segment_type, &value)?;
+    let in_group = position < collection.key.group;
+    if in_group && value.as_text().is_some_and(str::is_empty) {
+        return Err(Error::new(ErrorKind::Argument, "text before the bar may not be empty")
+            .with("argument", &segment.name));
+    }
+    Ok(value)
 }
 
 /// The content of a whole row, by slot.

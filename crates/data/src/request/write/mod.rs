@@ -5,6 +5,8 @@
 //!              └ one step, or those of an `atomic`  └ insert put update delete add: one file each
 //! ```
 //!
+//! A call of one pattern that reads nothing first goes a shorter way: `direct/`.
+//!
 //! What is read first is decided as the planner counts it, and nowhere else. What was read and
 //! judged is held in the commit by its version; if it moved, all is done again. How far a commit
 //! reaches is the protocol's affair.
@@ -15,6 +17,7 @@ mod attempt;
 mod claim;
 mod defaults;
 mod delete;
+mod direct;
 mod ends;
 mod gather;
 mod ids;
@@ -30,6 +33,8 @@ mod steps;
 mod take;
 mod update;
 
+pub(super) use direct::Direct;
+
 use super::{Answer, Call, Runtime};
 use crate::error::Result;
 use crate::session::Session;
@@ -40,7 +45,13 @@ pub async fn change(
     session: &mut Session<'_>,
     call: &Call<'_>,
 ) -> Result<Answer> {
-    attempt::attempts(runtime, session, call).await
+    let direct = call.pattern.direct.as_ref();
+    let direct = direct.filter(|_| call.id.is_none() && runtime.options().direct);
+    match direct.and_then(|direct| direct.ready(runtime, session, call)) {
+        Some(ready) => ready.commit(session, call).await,
+        // Boxed, so that the direct way does not carry its room.
+        None => Box::pin(attempt::attempts(runtime, session, call)).await,
+    }
 }
 
 /// The first row that fits, changed and returned.

@@ -7,7 +7,17 @@ pub fn float(value: f64) -> String {
         return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_string();
     }
     // Adding zero turns negative zero into zero.
-    let scientific = format!("{:e}", value + 0.0);
+    let value = value + 0.0;
+    // Without an exponent both spell alike.
+    if value == 0.0 || (1e-6..1e21).contains(&value.abs()) {
+        return value.to_string();
+    }
+    scientific(value)
+}
+
+/// The text of a float, whether or not it has an exponent.
+fn scientific(value: f64) -> String {
+    let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let (sign, mantissa) = match mantissa.strip_prefix('-') {
@@ -80,6 +90,18 @@ mod tests {
         for (bits, text) in samples {
             assert_eq!(float(f64::from_bits(bits)), text, "{bits:016x}");
             assert_eq!(from_float(text), Some(f64::from_bits(bits)));
+        }
+    }
+
+    #[test]
+    fn a_float_without_an_exponent_is_spelled_as_if_it_had_one() {
+        let mut bits = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..200_000 {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            // Exponents around one, where both ways may be taken.
+            let exponent = 0x3ff - 30 + (bits >> 33) % 110;
+            let value = f64::from_bits((bits & !(0x7ff << 52)) | exponent << 52);
+            assert_eq!(float(value), scientific(value), "{value:e}");
         }
     }
 }

@@ -66,6 +66,17 @@ pub(super) trait Disk: fmt::Debug + Send + Sync {
     /// Gives a file another name, over whatever file has it.
     fn rename(&self, from: &str, to: &str) -> io::Result<Stamp>;
 
+    /// Gives a file a name that nothing has; nothing is done if something has it.
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<Option<Stamp>> {
+        match self.stamp(to) {
+            Ok(_) => Ok(None),
+            Err(_) => self.rename(from, to).map(Some),
+        }
+    }
+
+    /// Says that no more files are put in place for now: what was kept for that may go.
+    fn rest(&self) {}
+
     /// Removes a file.
     fn remove(&self, path: &str) -> io::Result<()>;
 

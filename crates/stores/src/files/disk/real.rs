@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// A directory of this machine.
 #[derive(Debug)]
@@ -20,6 +21,9 @@ pub(in super::super) struct RealDisk {
     root: OwnedFd,
     /// Keyway's own directory, through which every new file goes.
     own: OwnedFd,
+    /// The directory that a file was put into last, until the disk rests: many go into one. Kept
+    /// longer, it might be one that somebody has moved away.
+    last: Mutex<Option<(String, OwnedFd)>>,
 }
 
 impl RealDisk {
@@ -29,7 +33,7 @@ impl RealDisk {
         let root = rustix::fs::open(path, flags, Mode::empty())?;
         let own =
             open_by_names(root.as_fd(), OWN_DIRECTORY, flags | OFlags::NOFOLLOW, Mode::empty())?;
-        Ok(RealDisk { root, own })
+        Ok(RealDisk { root, own, last: Mutex::default() })
     }
 
     /// The name of the network or process behind the directory, if there is one.
@@ -86,6 +90,36 @@ impl RealDisk {
             OWN_DIRECTORY => work(self.own.as_fd(), name)?,
             parent => work(self.directory(parent)?.as_fd(), name)?,
         })
+    }
+
+    /// Gives a new file its name, in the directory where that lies.
+    fn put(
+        &self,
+        from: &str,
+        to: &str,
+        rename: impl Fn(BorrowedFd<'_>, &str, BorrowedFd<'_>, &str) -> rustix::io::Result<()>,
+    ) -> io::Result<Stamp> {
+        let placed = |from_at: BorrowedFd<'_>, from_name: &str, to_at: BorrowedFd<'_>| {
+            let to_name = to.rsplit('/').next().unwrap_or(to);
+            rename(from_at, from_name, to_at, to_name)?;
+            rustix::fs::statat(to_at, to_name, AtFlags::SYMLINK_NOFOLLOW)
+        };
+        let stat = self.within(from, |from_at, from_name| match parent(to) {
+            "" => placed(from_at, from_name, self.root.as_fd()),
+            OWN_DIRECTORY => placed(from_at, from_name, self.own.as_fd()),
+            parent => {
+                let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.as_ref().is_none_or(|(known, _)| known != parent) {
+                    let opened = self
+                        .directory(parent)
+                        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+                    *last = Some((parent.to_string(), opened));
+                }
+                let directory = last.as_ref().map_or(self.root.as_fd(), |(_, at)| at.as_fd());
+                placed(from_at, from_name, directory)
+            }
+        })?;
+        Ok(stamp_of(&stat))
     }
 }
 
@@ -208,13 +242,34 @@ impl Disk for RealDisk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<Stamp> {
-        self.within(from, |from_at, from_name| {
-            let placed = self.within(to, |to_at, to_name| {
-                rustix::fs::renameat(from_at, from_name, to_at, to_name)?;
-                rustix::fs::statat(to_at, to_name, AtFlags::SYMLINK_NOFOLLOW)
-            });
-            Ok(placed.map(|stat| stamp_of(&stat)))
-        })?
+        self.put(from, to, |from_at, from_name, to_at, to_name| {
+            rustix::fs::renameat(from_at, from_name, to_at, to_name)
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<Option<Stamp>> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let put = self.put(from, to, |from_at, from_name, to_at, to_name| {
+            match renameat_with(from_at, from_name, to_at, to_name, RenameFlags::NOREPLACE) {
+                // Not every disk can be asked for both at once.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                    match rustix::fs::statat(to_at, to_name, AtFlags::SYMLINK_NOFOLLOW) {
+                        Ok(_) => Err(Errno::EXIST),
+                        Err(_) => rustix::fs::renameat(from_at, from_name, to_at, to_name),
+                    }
+                }
+                renamed => renamed,
+            }
+        });
+        match put {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            put => put.map(Some),
+        }
+    }
+
+    fn rest(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {

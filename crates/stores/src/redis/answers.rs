@@ -1,0 +1,183 @@
+//! Questions that change nothing, and their answers.
+//!
+//! ```text
+//! questions, each about one key ─▶ one request, at one instant ─▶ replies, read where they lie
+//! ```
+//!
+//! An error of one question is told with the key it is about. What the answers mean is not known
+//! here.
+
+use super::RedisStore;
+use super::error::{failed, foreign, unexpected};
+use super::fields::{Field, count};
+use super::protocol::{Part, Reader, Request};
+use bytes::Bytes;
+use data::{Error, ErrorKind, Result};
+
+/// Commands, each about one key.
+pub(super) struct Questions {
+    request: Request,
+}
+
+impl Questions {
+    /// Room for about so many questions.
+    pub(super) fn about(count: usize) -> Questions {
+        Questions { request: Request::with_capacity(count.saturating_mul(80)) }
+    }
+
+    /// Asks for something of a key.
+    pub(super) fn ask(&mut self, command: &str, name: &[u8], more: &[&[u8]]) {
+        self.request.command(more.len() + 2);
+        self.request.text(command.as_bytes());
+        self.request.text(name);
+        more.iter().for_each(|argument| self.request.text(argument));
+    }
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Questions::about(4)
+    }
+}
+
+/// Answers, in the order of the questions.
+pub(super) struct Answered {
+    replies: Bytes,
+    request: Request,
+}
+
+impl Answered {
+    /// Reads them.
+    pub(super) fn read(&self) -> Answers<'_> {
+        let reader = Reader::new(&self.replies);
+        Answers { reader, request: &self.request, number: 0, fields: Vec::new() }
+    }
+
+    /// A piece of the answers, to be kept.
+    pub(super) fn kept(&self, piece: &[u8]) -> Bytes {
+        self.replies.slice_ref(piece)
+    }
+}
+
+/// Answers that are being read.
+pub(super) struct Answers<'r> {
+    reader: Reader<'r>,
+    request: &'r Request,
+    /// How many were read.
+    number: usize,
+    fields: Vec<Field<'r>>,
+}
+
+impl<'r> Answers<'r> {
+    /// The next answer, or how many parts it has; an error is about its key.
+    pub(super) fn next(&mut self) -> Result<Part<'r>> {
+        self.number += 1;
+        match self.reader.part().ok_or_else(unexpected)? {
+            Part::Error(line) => Err(self.refused(line)),
+            part => Ok(part),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, line: &[u8]) -> Error {
+        let name = self.request.key(self.number.saturating_sub(1));
+        let line = String::from_utf8_lossy(line);
+        match line.split(' ').next().unwrap_or_default() {
+            "WRONGTYPE" => foreign(&name, "another type", "the layout's type"),
+            code => Error::new(ErrorKind::Unavailable, "the Redis server refused a read")
+                .with("code", code)
+                .with("key", name.escape_ascii()),
+        }
+    }
+
+    /// The next answer: bytes, or nothing.
+    pub(super) fn bytes(&mut self) -> Result<Option<&'r [u8]>> {
+        match self.next()? {
+            Part::Nothing => Ok(None),
+            Part::Text(bytes) => Ok(Some(bytes)),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The next answer: a number.
+    pub(super) fn number(&mut self) -> Result<i64> {
+        match self.next()? {
+            Part::Number(number) => Ok(number),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The next answer: the fields of a Hash, or none.
+    pub(super) fn fields(&mut self) -> Result<&[Field<'r>]> {
+        let Part::Many(parts) = self.next()? else { return Err(unexpected()) };
+        self.fields.clear();
+        for _ in 0..parts / 2 {
+            let (name, value) = (self.text()?, self.text()?);
+            self.fields.push((name, value));
+        }
+        Ok(&self.fields)
+    }
+
+    /// The next answer: the fields of a Hash of counters.
+    pub(super) fn counts(&mut self) -> Result<Vec<(&'r [u8], Bytes)>> {
+        let fields = self.fields()?.iter();
+        fields.map(|(name, text)| Ok((*name, count(text)?))).collect()
+    }
+
+    /// The next answer: members.
+    pub(super) fn members(&mut self) -> Result<Vec<&'r [u8]>> {
+        let mut members = Vec::new();
+        self.add_members(&mut members)?;
+        Ok(members)
+    }
+
+    /// Adds the members of the next answer.
+    pub(super) fn add_members(&mut self, members: &mut Vec<&'r [u8]>) -> Result<()> {
+        let Part::Many(parts) = self.next()? else { return Err(unexpected()) };
+        members.reserve(parts.min(self.reader.rest().len()));
+        for _ in 0..parts {
+            members.push(self.text()?);
+        }
+        Ok(())
+    }
+
+    /// A text within an answer.
+    pub(super) fn text(&mut self) -> Result<&'r [u8]> {
+        match self.reader.part() {
+            Some(Part::Text(text)) => Ok(text),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// A text within an answer, or nothing.
+    pub(super) fn text_or_nothing(&mut self) -> Result<Option<&'r [u8]>> {
+        match self.reader.part() {
+            Some(Part::Text(text)) => Ok(Some(text)),
+            Some(Part::Nothing) => Ok(None),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// What was not read yet, as it came.
+    pub(super) fn rest(&self) -> &'r [u8] {
+        self.reader.rest()
+    }
+}
+
+impl RedisStore {
+    /// Asks everything in one message, and at one instant if it is more than one question.
+    pub(super) async fn answers(&self, questions: Questions) -> Result<Answered> {
+        let Questions { mut request } = questions;
+        if request.commands() == 0 {
+            return Ok(Answered { replies: Bytes::new(), request });
+        }
+        request.seal();
+        match self.patiently(request.sent()).await {
+            Ok(replies) => Ok(Answered { replies, request }),
+            Err(error) if error.code() == Some("WRONGTYPE") => {
+                Err(foreign(&request.key(0), "another type", "the layout's type"))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
