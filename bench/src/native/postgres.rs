@@ -92,8 +92,7 @@ gives every contender a copy of the same database. All answer the same before th
   connection a caller, deadlines on both sides. An insert takes the same advisory locks, checks the
   same row, writes the same version, entries and outcome in the same two round trips. A look-up by
   tag is one statement with a join.
-- **expert, two reads**: the same, but a look-up by tag reads the entries and then their records, as
-  Keyway does.
+- **expert, two reads**: the same, but a look-up by tag reads the entries and then their records.
 - **naive**: what an application's first version looks like. Statements as text, each awaited on its
   own; a read for each row of a page. It takes no locks and remembers no call: two inserts of one
   key may both see it free, and a call whose answer is lost may not be repeated.
@@ -102,12 +101,11 @@ gives every contender a copy of the same database. All answer the same before th
 const WHY: &str = "\
 ## Where lines are lost
 
-- *Index look-up*: the expert's join is one statement and one round trip. Keyway reads the entries
-  and then their records, as an index is read on every store; that is the bound of its plan, two
-  round trips. Beside the expert who reads twice the difference is that of a page.
+- *Index look-up*: one statement with a join, as the expert's is. With many callers it is seen that
+  entries and rows both cross from columns to bytes, and that each entry is held against its row.
 - *Pages*: a row crosses from columns to an encoded key and record, and from these to the struct;
   the expert goes from columns to the struct. With many callers the server and they share the
   processor, so that this is seen.
-- *Get and commit with one caller*: the same for one row, and who may make the call is asked. The
-  statements, locks and round trips are the expert's.
+- *Get*: the same for one row, and who may make the call is asked. A commit sends one statement for
+  all that it changes, where the expert sends one for each.
 ";

@@ -125,10 +125,11 @@ const WHY: &str = "\
 ## Why lines are lost
 
 - Reads of many rows: a row becomes the bytes that cross from a store to the run time and then the
-  struct, where the expert reads columns into the struct at once. Of a page, a third is SQLite's own
-  work, a third makes those bytes, a third reads them. Every read also asks who may make it.
-- An index look-up reads the entries and then their records, each by its key in one transaction; the
-  expert's join is one statement that knows of no other store.
+  struct, where the expert reads columns into the struct at once. SQLite's own work is a third of a
+  page; of the rest, two thirds check the columns and put those bytes together, its version among
+  them, and one third reads them.
+- An index look-up is one statement with a join, as the expert's is. What is lost is that of a page,
+  for entries and rows, and that every entry is held against its row.
 - Commits beside the naive code, where no disk is waited for: it writes three rows, and Keyway five,
   with the call that is remembered and the index by which it is forgotten.
 ";

@@ -18,12 +18,17 @@ const fn worth() -> [u8; 256] {
 }
 
 /// The text of an id.
+#[inline]
 pub fn text(bytes: &[u8; 16]) -> [u8; 26] {
-    let mut value = u128::from_be_bytes(*bytes);
+    let value = u128::from_be_bytes(*bytes);
     let mut text = [b'0'; 26];
-    for place in text.iter_mut().rev() {
-        *place = DIGITS.get((value & 31) as usize).copied().unwrap_or(b'0');
-        value >>= 5;
+    // Words of at most 60 bits, because longer numbers are slow to shift.
+    let words = [value as u64, (value >> 60) as u64, (value >> 120) as u64];
+    for (digits, mut word) in text.rchunks_mut(12).zip(words) {
+        for digit in digits.iter_mut().rev() {
+            *digit = DIGITS.get((word & 31) as usize).copied().unwrap_or(b'0');
+            word >>= 5;
+        }
     }
     text
 }
@@ -32,7 +37,6 @@ pub fn text(bytes: &[u8; 16]) -> [u8; 26] {
 #[inline]
 pub fn from_text(text: &[u8]) -> Option<[u8; 16]> {
     let text: &[u8; 26] = text.try_into().ok()?;
-    // Words of at most 60 bits, because longer numbers are slow to shift.
     let (first, rest) = text.split_first_chunk::<2>()?;
     let (middle, last) = rest.split_first_chunk::<12>()?;
     let mut seen = 0;

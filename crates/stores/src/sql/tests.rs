@@ -250,7 +250,7 @@ list = "notes.by_serial"
 page = 10
 
 [collection.pages]
-key    = "pages | {at: path}"
+key    = "pages | {place: text..}"
 fields = { title = "text" }
 expect = { rows_per_group = 100 }
 index.by_title = { key = "titles | {title}", unique = true, expect = { rows_per_group = 100 } }
@@ -276,7 +276,7 @@ fn entries_lead_to_rows_by_the_primary_key_or_not_at_all() {
     };
     assert_eq!(
         text("by_tag", form),
-        "SELECT e.id, e.author, r.title, r.tag, r.serial FROM by_tag e \
+        "SELECT e.id, e.author, r.title, r.tag, r.serial, r._v FROM by_tag e \
          LEFT JOIN notes r ON r.author = e.author AND r.id = e.id \
          WHERE e.tag = ?1 AND (e.id, e.author) < (?2, ?3) \
          ORDER BY e.id DESC, e.author LIMIT ?4"
@@ -284,7 +284,7 @@ fn entries_lead_to_rows_by_the_primary_key_or_not_at_all() {
     let all = ScanForm { equal: 0, lower: None, upper: None, reverse: true };
     assert_eq!(
         text("by_serial", all),
-        "SELECT e.serial, e.author, e.id, r.title, r.tag, r.serial FROM by_serial e \
+        "SELECT e.serial, e.author, e.id, r.title, r.tag, r.serial, r._v FROM by_serial e \
          LEFT JOIN notes r ON r.author = e.author AND r.id = e.id \
          ORDER BY e.serial DESC LIMIT ?1"
     );

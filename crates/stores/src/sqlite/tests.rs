@@ -65,7 +65,7 @@ list = "leases.leases_by_owner"
 page = 10
 
 [collection.pages]
-key    = "pages | {at: path}"
+key    = "pages | {place: text..}"
 fields = { title = "text" }
 expect = { rows_per_group = 100 }
 index.pages_by_title = { key = "titles | {title}", unique = true, expect = { rows_per_group = 100 } }
