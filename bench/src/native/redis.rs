@@ -93,13 +93,12 @@ contender has a database on it. All answer the same before they are measured.
 const WHY: &str = "\
 ## Where lines are lost
 
-- *Get*: naive code sends the same one command as the expert, without a deadline, so that it shows
-  what a bare call costs. Keyway asks who may make the call, makes a key and a name of it, and goes
-  from the Hash to an encoded record and from that to the struct. The server shares the processor
-  with its callers, so that sixteen of them notice.
-- *Pages and look-ups*: the same for each of their rows.
+- *Get*: naive code sends the same one command as the expert, so that it shows what a bare call
+  costs. Keyway asks who may make the call, makes a key and a name of it, and goes from the Hash to
+  an encoded record and from that to the struct. The server shares the processor with its callers,
+  so that sixteen of them notice.
 - *Commits where nothing is kept on disk*: one script serves every keyspace. It calls the commands
-  that the expert's calls, but is told by its arguments what to check and what to write, and has
-  four times as many of them. Naive code with sixteen callers sends six commands that are each
+  that the expert's calls, but is told by a plan among its arguments what to check and what to
+  write, and has three times as many of them. Naive code with sixteen callers sends six commands that are each
   cheaper than a script; it is unsafe. Where the disk is waited for, none of this is seen.
 ";
