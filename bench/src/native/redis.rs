@@ -99,6 +99,7 @@ const WHY: &str = "\
   so that sixteen of them notice.
 - *Commits where nothing is kept on disk*: one script serves every keyspace. It calls the commands
   that the expert's calls, but is told by a plan among its arguments what to check and what to
-  write, and has three times as many of them. Naive code with sixteen callers sends six commands that are each
-  cheaper than a script; it is unsafe. Where the disk is waited for, none of this is seen.
+  write, and has three times as many of them. Naive code with sixteen callers sends six commands
+  that are each cheaper than a script; it is unsafe. Where the disk is waited for, none of this is
+  seen.
 ";
