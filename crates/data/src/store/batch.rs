@@ -2,7 +2,7 @@
 //!
 //! A batch is a value: it can be printed, sent twice and compared. Its id is the new version of
 //! every row it writes, so that "is the row's version my id?" answers whether it was committed.
-//! Its keys and values may be slices of one buffer: whoever keeps some of them for long copies them.
+//! Its keys and values may be slices of one buffer: whoever keeps some for long copies them.
 
 use super::Key;
 use crate::clock::{Milliseconds, Random};

@@ -110,7 +110,7 @@ pub(super) fn check(engine: &Path, witness: &Witness) -> Result<()> {
 }
 
 /// Lets the disk have most of what the journal holds, without keeping anybody from adding to it as
-/// the engine's own sync does. It promises nothing: only that sync, which is short afterwards, does.
+/// the engine's own sync does. It promises nothing: only that sync does, which is then short.
 pub(super) fn write_back(engine: &Path) {
     let newest = journals(engine).ok().and_then(|paths| paths.into_iter().next_back());
     if let Some(file) = newest.and_then(|path| File::open(path).ok()) {

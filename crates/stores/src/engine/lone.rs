@@ -1,5 +1,5 @@
-//! Whether a caller of synced commits is alone: then it commits where it is, because to wake another
-//! thread and be woken by it takes as long as a third of a sync.
+//! Whether a caller of synced commits is alone: then it commits where it is, because to wake
+//! another thread and be woken by it takes as long as a third of a sync.
 //!
 //! ```text
 //! groups of one, brief, several in a row ─▶ some commits in place ─▶ one by the thread ─▶ some …

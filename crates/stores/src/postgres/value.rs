@@ -277,7 +277,7 @@ pub(super) fn field(of: &Type, raw: Option<&[u8]>) -> Result<Value> {
     })
 }
 
-/// Adds the column of a field as a record writes it; not of lists and paths, which are written anew.
+/// Adds the column of a field as a record writes it; not of lists and paths, which are made anew.
 #[inline]
 pub(super) fn write_payload(of: &Type, raw: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
     let mut put = |payload: &[u8]| bytes.extend_from_slice(payload);

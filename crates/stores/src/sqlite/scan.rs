@@ -1,5 +1,5 @@
-//! Stretches of a table, and of the entries of an index with the rows they name: one statement each,
-//! in the order of the key.
+//! Stretches of a table, and of the entries of an index with the rows they name: one statement
+//! each, in the order of the key.
 //!
 //! ```text
 //! SELECT … FROM entries e LEFT JOIN rows r ON … WHERE e.… ORDER BY e.… LIMIT …
