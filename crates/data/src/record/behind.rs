@@ -9,8 +9,8 @@ use crate::store::door::check_value;
 
 impl RecordShape {
     /// Adds the bytes of a record to others. `write` is asked for each slot, in the order of their
-    /// numbers: it adds the field as it is written, see [`Payload`](super::Payload), and says so, or
-    /// adds nothing where it is null. After an error nothing was added.
+    /// numbers: it adds the field as it is written, see [`Payload`](super::Payload), and says so,
+    /// or adds nothing where it is null. After an error nothing was added.
     #[inline]
     pub fn encode_behind(
         &self,
