@@ -114,9 +114,13 @@ const WHY: &str = "
 - Reads beside the engine by hand: each call asks who may make it, is counted, and reads by a
   snapshot that never shows half of a commit; each row has a version, an end and a table of its
   fields, so that one can be added later.
-- Loads beside the engine by hand: the engine does the same work for both. What is added is making
-  each row from named arguments, its entries from the expressions of the file, and an answer with
-  the rows as they now are; by hand, keys and values are packed in place and nothing is answered.
+- Pages and searches around a point beside the engine by hand: the same for each row. By hand a row
+  is cut at places that are known when the program is compiled; Keyway finds each field in the
+  row's table. Of a search, each of some hundred entries is read so, and the rows that are answered
+  are measured again, since they may have moved after their entries were read.
+- One caller of synced inserts beside the engine by hand: every seventeenth commit goes through the
+  writer's thread, by which others who wait are noticed; and each writes where the disk is known to
+  hold everything, so that a lost commit is noticed.
 - Reads beside native_db and SQLite: a row of a B-tree is found with fewer comparisons than one of a
   log-structured tree, which in turn writes several times as fast.
 ";
