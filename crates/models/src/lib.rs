@@ -4,3 +4,4 @@
 //! here says nothing of the code, unless somebody holds the two side by side: the head of each
 //! model says which line stands for which.
 
+pub mod tier1;
