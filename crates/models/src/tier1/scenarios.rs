@@ -89,10 +89,11 @@ pub fn every_scenario() -> Vec<Scenario> {
         },
     ];
     all.extend(lossy(first));
+    all.extend(repeated(first));
     all
 }
 
-/// Scenarios in which replies are lost, and calls are made twice.
+/// Scenarios in which replies are lost.
 fn lossy(first: [Option<(u8, u8)>; 2]) -> Vec<Scenario> {
     vec![
         Scenario {
@@ -120,6 +121,12 @@ fn lossy(first: [Option<(u8, u8)>; 2]) -> Vec<Scenario> {
                 vec![vec![put(1, 0, RED, ANN)], vec![put(2, 1, BLUE, ANN)]],
             )
         },
+    ]
+}
+
+/// Scenarios in which a call is made twice, at once or one after the other.
+fn repeated(first: [Option<(u8, u8)>; 2]) -> Vec<Scenario> {
+    vec![
         Scenario {
             rows: first,
             losses: 1,
