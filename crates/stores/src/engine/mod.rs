@@ -35,8 +35,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Outcome, Page,
-    Position, Reach, Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Memory, Outcome,
+    Page, Position, Reach, Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -142,6 +142,7 @@ impl Store for EngineStore {
             address: format!("engine:{}", self.path.display()),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.durability,
         }
     }
