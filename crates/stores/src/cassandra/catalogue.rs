@@ -128,14 +128,15 @@ impl Making<'_> {
     }
 
     async fn inventory(&self) -> Result<Inventory> {
-        let asked = "SELECT table_name, column_name, type, kind, clustering_order, position \
+        let asked = "SELECT table_name, column_name, type, kind, clustering_order, \
+                     CAST(position AS text) \
                      FROM system_schema.columns WHERE keyspace_name = ?";
         let mut tables = Inventory::new();
         for row in self.texts(asked, &[value::text(self.place)]).await? {
             let mut row = row.into_iter();
             let mut next = || row.next().flatten().unwrap_or_default();
             let (table, name, native, kind, order) = (next(), next(), next(), next(), next());
-            let position = i32::from_be_bytes(next().into_bytes().try_into().unwrap_or([0; 4]));
+            let position = next().parse().unwrap_or(-1);
             let column = Column { name, native, kind, order, position };
             tables.entry(table).or_default().push(column);
         }
@@ -191,10 +192,11 @@ impl Making<'_> {
     }
 
     async fn check_format(&self) -> Result<()> {
-        let select = format!("SELECT format FROM {} WHERE name = ?", self.helper_name());
+        let select =
+            format!("SELECT CAST(format AS text) FROM {} WHERE name = ?", self.helper_name());
         let rows = self.texts(&select, &[value::text(&self.keyspace.name.value)]).await?;
         let found = rows.into_iter().flatten().next().flatten().unwrap_or_default();
-        match found.as_bytes() == FORMAT.to_be_bytes() {
+        match found == FORMAT.to_string() {
             true => Ok(()),
             false => Err(Error::new(
                 ErrorKind::Mismatch,

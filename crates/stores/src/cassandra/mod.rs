@@ -51,6 +51,9 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 use uuids::Uuids;
 
+/// What a commit that is begun is given, however late it is.
+const COMMIT_AT_LEAST: Duration = Duration::from_secs(1);
+
 /// How a store is opened.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Options {
@@ -299,7 +302,7 @@ async fn commit(ready: &Ready, batch: &Batch) -> Result<Outcome> {
         ));
     }
     let left = u64::try_from(batch.deadline.saturating_sub(batch.now)).unwrap_or(0);
-    let until = Instant::now() + Duration::from_millis(left);
+    let until = Instant::now() + Duration::from_millis(left).max(COMMIT_AT_LEAST);
     match (judged, plain && !batch.checks.is_empty()) {
         (true, _) => conditional::commit(ready, batch, until).await,
         (false, true) => Err(Error::new(
