@@ -59,7 +59,7 @@ pub use batch::{
     Batch, Check, CommitId, Conflict, Expect, Found, Outcome, Total, Version, Where, WindowRule,
     Write,
 };
-pub use description::{Description, Durability, Reach};
+pub use description::{Description, Durability, Memory, Reach};
 pub use feed::{Change, Changes, Position};
 pub use hold::Hold;
 pub use judge::{Judgement, judge};

@@ -36,8 +36,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Outcome, Page,
-    Position, Reach, Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Memory,
+    Outcome, Page, Position, Reach, Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -144,6 +144,7 @@ impl Store for EngineStore {
             address: format!("engine:{}", self.path.display()),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.durability,
         }
     }

@@ -41,7 +41,7 @@ use connection::Connection;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, door,
+    Batch, Description, Durability, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -209,6 +209,7 @@ impl Store for RedisStore {
             address: self.options.address(),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.server.durability,
         }
     }
