@@ -16,5 +16,8 @@
 mod app;
 mod faults;
 mod promises;
+mod seen;
+#[path = "../common/seen.rs"]
+mod seen_common;
 mod support;
 mod work;

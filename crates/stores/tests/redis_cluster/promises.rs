@@ -55,8 +55,8 @@ fn random_histories(cluster: &RedisCluster) {
     let effort = match number("KEYWAY_SEED") {
         Some(seed) => Effort { seed, keyspaces: 1, operations: 200 },
         None => {
-            let keyspaces = 16 * number("KEYWAY_EFFORT").unwrap_or(1);
-            Effort { seed: 3_000_000, keyspaces, operations: 150 }
+            let keyspaces = 24 * number("KEYWAY_EFFORT").unwrap_or(1);
+            Effort { seed: 3_000_000, keyspaces, operations: 200 }
         }
     };
     let report = in_runtime(async {
