@@ -38,6 +38,9 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
             Ok(Arc::new(store))
         }
         StoreUrl::Redis(options) => Ok(Arc::new(RedisStore::open(options.clone()).await?)),
+        StoreUrl::RedisCluster(options) => {
+            Ok(Arc::new(RedisStore::open_cluster(options.clone()).await?))
+        }
     }
 }
 
@@ -75,13 +78,17 @@ pub async fn look(url: &StoreUrl, keyspace: &Keyspace) -> Result<Found> {
             store.close().await?;
             Found { place: store.describe().address, holds: holds? }
         }
-        StoreUrl::Redis(options) => {
-            let store = RedisStore::open(options.clone()).await?;
-            let holds = store.holds().await;
-            store.close().await?;
-            Found { place: store.describe().address, holds: holds? }
+        StoreUrl::Redis(options) => held(RedisStore::open(options.clone()).await?).await?,
+        StoreUrl::RedisCluster(options) => {
+            held(RedisStore::open_cluster(options.clone()).await?).await?
         }
     })
+}
+
+async fn held(store: RedisStore) -> Result<Found> {
+    let holds = store.holds().await;
+    store.close().await?;
+    Ok(Found { place: store.describe().address, holds: holds? })
 }
 
 #[cfg(unix)]
