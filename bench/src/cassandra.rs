@@ -1,0 +1,262 @@
+//! The chat's AP-1, AP-2 and AP-10 on Cassandra, beside the same driver by hand; writes a report.
+//!
+//! ```text
+//! server of its own ─▶ one keyspace a contender, the same messages ─▶ turns, one after the other
+//! cargo run --release -p bench --bin cassandra -- [--rounds 9] [--seconds 0.5] [--report FILE]
+//! ```
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+#[path = "cassandra/by_hand.rs"]
+mod by_hand;
+#[path = "cassandra/typed.rs"]
+mod typed;
+
+use servers::cassandra::Cassandra;
+use std::fmt::Write as _;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub type Work<'w, T> = Pin<Box<dyn Future<Output = T> + Send + 'w>>;
+
+/// What a page of messages answers: texts, newest first, and whether more follow.
+pub type Page = (Vec<String>, bool);
+
+/// What every contender must be able to do.
+pub trait Contender: Send + Sync {
+    /// AP-1: writes a message.
+    fn send(&self, channel: [u8; 16], content: String) -> Work<'_, ()>;
+    /// AP-2: the newest 50 messages of a channel.
+    fn page(&self, channel: [u8; 16]) -> Work<'_, Page>;
+    /// AP-10: joins a guild, in both directions.
+    fn join(&self, guild: [u8; 16]) -> Work<'_, ()>;
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Send,
+    Page,
+    Join,
+}
+
+const LINES: [(&str, Kind, usize, f64); 6] = [
+    ("AP-1 send a message, 1 caller", Kind::Send, 1, 0.95),
+    ("AP-1 send a message, 16 callers", Kind::Send, 16, 0.95),
+    ("AP-2 newest 50, 1 caller", Kind::Page, 1, 0.95),
+    ("AP-2 newest 50, 16 callers", Kind::Page, 16, 0.95),
+    ("AP-10 join a guild, 1 caller", Kind::Join, 1, 0.9),
+    ("AP-10 join a guild, 16 callers", Kind::Join, 16, 0.9),
+];
+
+/// Channels that pages are asked of, and messages in each.
+const CHANNELS: u64 = 20;
+const MESSAGES: u64 = 200;
+/// The channel sizes at which a page is measured.
+const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
+/// What a channel of 10 M messages would have of slices: its directory is made as long.
+const SLICES: u64 = 2_000;
+
+struct Settings {
+    rounds: usize,
+    turn: Duration,
+    report: PathBuf,
+}
+
+fn settings() -> Settings {
+    let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/cassandra.md");
+    let mut settings = Settings { rounds: 9, turn: Duration::from_millis(500), report };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
+        match name.as_str() {
+            "--rounds" => settings.rounds = value.parse().unwrap(),
+            "--seconds" => settings.turn = Duration::from_secs_f64(value.parse().unwrap()),
+            "--report" => settings.report = PathBuf::from(value),
+            _ => panic!("there is no {name}"),
+        }
+    }
+    settings
+}
+
+fn main() {
+    let settings = settings();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let server = Cassandra::start();
+    let text = runtime.block_on(run(&server, &settings));
+    print!("{text}");
+    std::fs::write(&settings.report, text).unwrap();
+}
+
+/// A version 1 UUID that no other number has.
+pub fn channel(number: u64) -> [u8; 16] {
+    let mut bytes = [0x80; 16];
+    bytes[..8].copy_from_slice(&[0, 0, 0, 0, 0x29, 0xbb, 0x11, 0xe5]);
+    bytes[8..].copy_from_slice(&(number | 0x8000_0000_0000_0000).to_be_bytes());
+    bytes
+}
+
+/// A version 4 UUID that no other number has.
+pub fn guild(number: u64) -> [u8; 16] {
+    let mut bytes = channel(number);
+    bytes[6] = 0x41;
+    bytes
+}
+
+async fn run(server: &Cassandra, settings: &Settings) -> String {
+    let entrants: [Arc<dyn Contender>; 2] =
+        [Arc::new(typed::Typed::open(server).await), Arc::new(by_hand::ByHand::open(server).await)];
+    for number in 0..CHANNELS {
+        for message in 0..MESSAGES {
+            for entrant in &entrants {
+                entrant.send(channel(number), format!("message {message} of {number}")).await;
+            }
+        }
+    }
+    let pages = [entrants[0].page(channel(3)).await, entrants[1].page(channel(3)).await];
+    assert_eq!(pages[0], pages[1], "both answer the same");
+    assert_eq!((pages[0].0.len(), pages[0].1), (50, true));
+    let mut text = HEAD.to_string();
+    let fresh = Arc::new(AtomicU64::new(1_000_000));
+    for (name, kind, callers, target) in LINES {
+        let mut rates = [Vec::new(), Vec::new()];
+        for _ in 0..settings.rounds {
+            for (entrant, rates) in entrants.iter().zip(&mut rates) {
+                rates.push(turn(entrant, kind, callers, settings.turn, &fresh).await);
+            }
+        }
+        let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(one, two)| one / two).collect();
+        let [keyway, by_hand] = rates.map(median);
+        let (low, high) = spread(&ratios);
+        let ratio = median(ratios);
+        let lost = if ratio < target { " **lost**" } else { "" };
+        writeln!(
+            text,
+            "| {name} | {keyway:.0} | {by_hand:.0} | {ratio:.2}{lost} | {low:.2}–{high:.2} | {target} |"
+        )
+        .unwrap();
+    }
+    text.push_str(&sizes(server, settings).await);
+    text
+}
+
+/// How many calls a second all callers make together.
+async fn turn(
+    entrant: &Arc<dyn Contender>,
+    kind: Kind,
+    callers: usize,
+    length: Duration,
+    fresh: &Arc<AtomicU64>,
+) -> f64 {
+    let begun = Instant::now();
+    let mut tasks = Vec::new();
+    for caller in 0..callers as u64 {
+        let (entrant, fresh) = (entrant.clone(), fresh.clone());
+        tasks.push(tokio::spawn(async move {
+            let mut done = 0_u64;
+            while begun.elapsed() < length {
+                let number = fresh.fetch_add(1, Ordering::Relaxed);
+                match kind {
+                    Kind::Send => {
+                        // Channels of their own, so that those that are read stay as they are.
+                        let content = format!("message {number}, as long as people write them");
+                        entrant.send(channel(1_000 + number % 500), content).await;
+                    }
+                    Kind::Page => {
+                        let page = entrant.page(channel((caller + done) % CHANNELS)).await;
+                        assert_eq!(page.0.len(), 50);
+                    }
+                    Kind::Join => entrant.join(guild(number)).await,
+                }
+                done += 1;
+            }
+            done
+        }));
+    }
+    let mut done = 0;
+    for task in tasks {
+        done += task.await.unwrap();
+    }
+    done as f64 / begun.elapsed().as_secs_f64()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn spread(values: &[f64]) -> (f64, f64) {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    (values[values.len() / 4], values[values.len() * 3 / 4])
+}
+
+/// What a page costs in channels of several sizes, of which Keyway alone is asked.
+async fn sizes(server: &Cassandra, settings: &Settings) -> String {
+    let mut text = SIZES_HEAD.to_string();
+    let chat = typed::Typed::open(server).await;
+    let mut first = None;
+    for (number, size) in SIZES.into_iter().enumerate() {
+        let of = channel(50_000 + number as u64);
+        chat.fill(of, size).await;
+        let mut slices = "as many as there are";
+        if size == SIZES[SIZES.len() - 1] {
+            chat.pretend_slices(server, of, SLICES);
+            slices = "2,000, as 10 M messages would have";
+        }
+        let mut times = Vec::new();
+        for _ in 0..settings.rounds * 20 {
+            let begun = Instant::now();
+            assert_eq!(chat.page(of).await.0.len(), 50);
+            times.push(begun.elapsed().as_secs_f64());
+        }
+        let time = median(times);
+        let ratio = time / *first.get_or_insert(time);
+        writeln!(text, "| {size} | {slices} | {ratio:.2} |").unwrap();
+    }
+    text.push_str(WHY);
+    text
+}
+
+const HEAD: &str = "\
+# The chat on Cassandra, beside the driver by hand
+
+`cargo run --release -p bench --bin cassandra` makes this report. It starts one node of its own
+(Cassandra 5.0, `commitlog_sync: batch`, on the machine of its callers); both contenders have a
+keyspace on it, with the same tables, and use the same driver with prepared statements at
+LOCAL_QUORUM. They answer the same before they are measured.
+
+- **Keyway**: typed calls of the chat's keyspace. Who may make a call is asked, a message gets its id
+  and its time slice, the slice is in the directory, a page says whether more follow.
+- **by hand**: statements written for these three questions alone, with the same time slices and
+  directory, the same timestamps, and one message more read to know whether more follow.
+
+Calls a second; the ratio is the median over rounds in which both took turns, with its quartiles.
+
+| what | Keyway | by hand | ratio | quartiles | target |
+|---|---|---|---|---|---|
+";
+
+const SIZES_HEAD: &str = "
+## A page of a growing channel
+
+What the newest page of 50 costs, as a multiple of what it costs in the first channel.
+
+| messages in the channel | slices in its directory | a page |
+|---|---|---|
+";
+
+const WHY: &str = "
+A channel of 10 M messages would take this machine most of an hour to write. Its messages lie in
+slices of five days, of which a page reads the newest; what grows with the channel is the
+directory of slices. The last line has a directory as long as 10 M messages would make it.
+";
