@@ -6,7 +6,9 @@
 use crate::app::{App, item};
 use crate::support::{in_runtime, store};
 use crate::work::{live_names, no_entry_is_missing, scrub, under};
+use data::ErrorKind;
 use data::maintain::{Problem, ProblemKind};
+use data::request::Runtime;
 use data::store::Store;
 use serde_json::json;
 use servers::redis_cluster::RedisCluster;
@@ -102,6 +104,57 @@ fn masters_killed_and_restarted_lose_nothing() {
         .await;
         no_entry_is_missing(&app).await;
         work.check(&app).await;
+    });
+}
+
+/// The application with little patience.
+async fn impatient(app: &App) -> App {
+    let mut options = app.runtime.options().clone();
+    options.call_milliseconds_max = 400;
+    let (store, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
+    App { runtime: Runtime::open(store, keyspace, options).await.unwrap() }
+}
+
+#[test]
+fn what_cannot_be_done_in_time_is_said_and_can_be_done_later() {
+    let mut cluster = RedisCluster::start(&["--cluster-replica-no-failover", "yes"]);
+    in_runtime(async {
+        let store = store(&cluster).await;
+        let patient = App::open(store.clone() as Arc<dyn Store>).await.unwrap();
+        let app = impatient(&patient).await;
+        let sell = || json!({"shelf": "s", "item_id": "x"});
+        for _ in 0..2 {
+            app.call("sell", sell()).await.unwrap();
+        }
+        // A slot that stays half way: its keys are at two nodes, and no script reaches both.
+        let slot = slot(&cluster, "{shelf:s}");
+        let masters = cluster.masters();
+        let from = cluster.master_of(slot);
+        let to = *masters.iter().find(|master| **master != from).unwrap();
+        cluster.begin_move(slot, from, to);
+        assert!(cluster.move_keys(slot, from, to, "1"));
+        let error = app.call("sell", sell()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(store.redirects().tried_again > 0);
+        while cluster.move_keys(slot, from, to, "100") {}
+        cluster.end_move(slot, from, to);
+        assert_eq!(app.call("sell", sell()).await.unwrap()["total"], json!(3));
+        // Nobody serves the slots of a master that is gone, and then nobody serves any.
+        cluster.kill(to);
+        let other = *masters.iter().find(|master| **master != to).unwrap();
+        while !cluster.cli(other, &["CLUSTER", "INFO"]).contains("cluster_state:fail") {
+            pause(50).await;
+        }
+        let error = app.call("sell", sell()).await.unwrap_err();
+        let kinds = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
+        assert!(kinds.contains(&error.kind()), "{error}");
+        let error = app.call("add_item", item("i", "other", 1)).await.unwrap_err();
+        assert!(kinds.contains(&error.kind()), "{error}");
+        assert!(store.redirects().down > 0);
+        // It kept nothing on disk, and comes back with its slots and without its rows.
+        cluster.restart(to);
+        cluster.wait_until_whole();
+        patient.surely("add_item", item("j", "other", 1)).await;
     });
 }
 
