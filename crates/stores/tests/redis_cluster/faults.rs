@@ -215,5 +215,59 @@ fn what_a_failover_loses_is_found_and_mended() {
         cluster.restart(master);
         cluster.wait_until_whole();
         app.call("add_item", item("last", "s", 2_000)).await.unwrap();
+        failed_over_under_load(&mut cluster, Arc::new(app)).await;
     });
+}
+
+/// A master is killed while callers add items, and its replica takes over.
+async fn failed_over_under_load(cluster: &mut RedisCluster, app: Arc<App>) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let adds = |worker: usize| {
+        let (app, is_over) = (app.clone(), is_over.clone());
+        tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for number in 0.. {
+                if is_over.load(Ordering::SeqCst) {
+                    break;
+                }
+                let id = format!("load-{worker}-{number}");
+                // Whatever became of the others is not known, and not asked for.
+                if app.call("add_item", item(&id, "load", number)).await.is_ok() {
+                    acknowledged.push(id);
+                }
+            }
+            acknowledged
+        })
+    };
+    let workers: Vec<_> = (0..4).map(adds).collect();
+    pause(500).await;
+    let master = cluster.masters()[1];
+    let replica = cluster.replica_of(master);
+    cluster.kill(master);
+    cluster.wait_until_master(replica);
+    cluster.wait_until_whole();
+    pause(500).await;
+    is_over.store(true, Ordering::SeqCst);
+    let mut kept = Vec::new();
+    let mut lost = 0;
+    for worker in workers {
+        for id in worker.await.expect("a worker ends well") {
+            let found = app.call("item", json!({"item_id": id})).await.unwrap();
+            match found["row"].is_object() {
+                true => kept.push((id, found["row"]["name"].clone())),
+                false => lost += 1,
+            }
+        }
+    }
+    println!("{} items kept, {lost} lost", kept.len());
+    assert!(kept.len() > 20, "the workers have worked: {}", kept.len());
+    let (_, found) = scrub(&app, LATER, true).await;
+    assert!(found.iter().all(|problem| problem.repaired), "{found:?}");
+    let (_, found) = scrub(&app, LATER, false).await;
+    assert!(found.is_empty(), "{found:?}");
+    for (id, name) in kept {
+        let named = app.call("item_named", json!({"name": name})).await.unwrap();
+        assert_eq!(named["row"]["item_id"], json!(id), "{id} is not found by its name");
+    }
+    live_names(&app).await;
 }
