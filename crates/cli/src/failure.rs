@@ -55,7 +55,9 @@ impl Status {
             | ErrorKind::Limited
             | ErrorKind::Overflow
             | ErrorKind::Busy => Status::Conflict,
-            ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Poisoned => Status::Unreachable,
+            ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Poisoned | ErrorKind::Moved => {
+                Status::Unreachable
+            }
             ErrorKind::Indeterminate => Status::Unknown,
             ErrorKind::Denied
             | ErrorKind::NotFound
@@ -229,6 +231,7 @@ fn fix(error: &Error) -> Option<&'static str> {
         ErrorKind::Unavailable => "see that the store is there and may be used, then try again",
         ErrorKind::Locked => "end the process that has the store open, or give another --store",
         ErrorKind::Poisoned => "see what the machine says of its disk, then open the store again",
+        ErrorKind::Moved => "give the URL of the store that it has moved to: --store URL",
         ErrorKind::Bound => {
             "this is a mistake of Keyway, unless rows still hold fields that the file no longer \
              has: please report it"

@@ -134,6 +134,8 @@ fn absent(place: &str, wanted: &Wanted<'_>, kind: StoreKind) -> Failure {
         StoreKind::Postgres => "postgres://HOST/DATABASE",
         StoreKind::Redis => "redis://HOST:PORT/DATABASE",
         StoreKind::RedisCluster => "redis-cluster://HOST:PORT,HOST:PORT",
+        StoreKind::Cassandra => "cassandra://HOST,HOST/KEYSPACE",
+        StoreKind::Scylla => "scylla://HOST,HOST/KEYSPACE",
         _ => "engine:DIRECTORY",
     };
     let problem = format!("there is no store in {place}");
@@ -174,7 +176,8 @@ pub(crate) fn path(url: &StoreUrl) -> Option<&Path> {
         StoreUrl::Memory
         | StoreUrl::Postgres(_)
         | StoreUrl::Redis(_)
-        | StoreUrl::RedisCluster(_) => None,
+        | StoreUrl::RedisCluster(_)
+        | StoreUrl::Cassandra(_) => None,
     }
 }
 

@@ -44,6 +44,9 @@ pub enum ErrorKind {
     Corrupt,
     /// A write failed in a way after which this process must not write again.
     Poisoned,
+    /// The keyspace has moved to another store, and this one takes no more writes: nothing was
+    /// done, and the same call may succeed there.
+    Moved,
     /// The store, or this version, does not offer it.
     Unsupported,
     /// More was read or written than the plan allows: a mistake of Keyway.
@@ -72,6 +75,7 @@ impl ErrorKind {
             ErrorKind::Mismatch => "mismatch",
             ErrorKind::Corrupt => "corrupt",
             ErrorKind::Poisoned => "poisoned",
+            ErrorKind::Moved => "moved",
             ErrorKind::Unsupported => "unsupported",
             ErrorKind::Bound => "bound",
             ErrorKind::Internal => "internal",

@@ -1,16 +1,17 @@
 //! An open keyspace.
 
 use crate::call::Calling;
-use crate::open::Builder;
+use crate::moving::{Move, Moves};
+use crate::open::{Builder, Opening};
 use crate::sweep::{self, Sweeper};
 use crate::typed::FromAnswer;
 use data::request::{Call, Given, Prepared, Reply, Runtime};
-use data::store::{CommitId, Description};
+use data::store::{CommitId, Description, Hold};
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A keyspace on a store. Cloning it is cheap, and all clones are the same store.
 #[derive(Clone)]
@@ -18,10 +19,34 @@ pub struct Keyway(pub(crate) Arc<Inner>);
 
 /// What all clones share.
 pub(crate) struct Inner {
-    pub runtime: Runtime,
+    /// On the store it was opened on.
+    pub first: Runtime,
+    /// On the store it has moved to.
+    pub moved: OnceLock<Runtime>,
+    pub moves: Moves,
+    pub opening: Opening,
     pub warnings: Vec<String>,
     pub sweeper: Mutex<Option<Sweeper>>,
     pub is_closed: AtomicBool,
+}
+
+impl Inner {
+    pub fn new(first: Runtime, warnings: Vec<String>, opening: Opening) -> Self {
+        Inner {
+            first,
+            moved: OnceLock::new(),
+            moves: Moves::default(),
+            opening,
+            warnings,
+            sweeper: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// On the store where the keyspace is.
+    pub fn runtime(&self) -> &Runtime {
+        self.moved.get().unwrap_or(&self.first)
+    }
 }
 
 impl Keyway {
@@ -58,8 +83,16 @@ impl Keyway {
             _ => return Err(Error::new(ErrorKind::Argument, "arguments are a JSON object")),
         };
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
-        let reply = self.open()?.call(Call::new(prepared, given, caller)).await?;
+        let mut all = runtime.patterns().iter();
+        let position = all.position(|other| Arc::ptr_eq(other, prepared));
+        let reply = self.send(position.unwrap_or(usize::MAX), given, caller, None).await?;
         reply.answer.to_json(runtime.schema())
+    }
+
+    /// Moves the keyspace to another store while it is used: all clones of this handle go on there.
+    /// Nothing is done before the answer is awaited; see [`Move`].
+    pub fn move_to(&self, url: &str) -> Move {
+        Move::new(self, url)
     }
 
     /// The keyspace, as the file says it.
@@ -74,7 +107,7 @@ impl Keyway {
 
     /// The run time below, for whoever builds on it.
     pub fn runtime(&self) -> &Runtime {
-        &self.0.runtime
+        self.0.runtime()
     }
 
     /// Warnings about the keyspace file, drawn as `keyway check` draws them.
@@ -97,7 +130,11 @@ impl Keyway {
     pub async fn close(&self) -> Result<()> {
         self.0.is_closed.store(true, Ordering::Release);
         drop(self.0.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.runtime().store().close().await
+        let closed = self.0.first.store().close().await;
+        match self.0.moved.get() {
+            Some(moved) => closed.and(moved.store().close().await),
+            None => closed,
+        }
     }
 
     /// A call by the position of its pattern.
@@ -108,9 +145,39 @@ impl Keyway {
         caller: &Caller,
         id: Option<CommitId>,
     ) -> Result<Reply> {
-        let mut call = Call::new(self.pattern_at(position)?, given, caller);
+        if self.0.moves.is_under_way() {
+            return self.send_while_moving(position, given, caller, id).await;
+        }
+        let runtime = self.open()?;
+        let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
-        self.open()?.call(call).await
+        runtime.call(call).await
+    }
+
+    /// The same while the keyspace moves: a call that comes in the pause waits, and is made where
+    /// the keyspace then is. It was refused before it had done anything.
+    async fn send_while_moving(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        id: Option<CommitId>,
+    ) -> Result<Reply> {
+        loop {
+            let runtime = self.open()?;
+            let mut call = Call::new(pattern_at(runtime, position)?, given.clone(), caller);
+            call.id = id;
+            let reply = runtime.call(call).await;
+            let is_left = |error: &Error| {
+                let moves = self.0.moves.is_under_way();
+                let elsewhere = moves || !std::ptr::eq(runtime, self.runtime());
+                Hold::is_pause(error) || (error.kind() == ErrorKind::Moved && elsewhere)
+            };
+            match reply {
+                Err(error) if is_left(&error) => self.0.moves.wait().await,
+                reply => return reply,
+            }
+        }
     }
 
     /// The same call if it needs no waiting; otherwise what was given comes back.
@@ -120,21 +187,14 @@ impl Keyway {
         given: Vec<Given>,
         caller: &Caller,
     ) -> std::result::Result<Result<R>, Vec<Given>> {
-        let (Ok(pattern), Ok(runtime)) = (self.pattern_at(position), self.open()) else {
-            return Err(given);
-        };
+        let Ok(runtime) = self.open() else { return Err(given) };
+        let Ok(pattern) = pattern_at(runtime, position) else { return Err(given) };
         let call = Call::new(pattern, given, caller);
         if let Some(answer) = R::from_shown(runtime, &call) {
             return Ok(answer);
         }
         let reply = runtime.call_at_once(&call).ok_or(call.given)?;
         Ok(reply.and_then(|reply| R::from_answer(reply.answer)))
-    }
-
-    fn pattern_at(&self, position: usize) -> Result<&Prepared> {
-        let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
-        let found = self.runtime().patterns().get(position);
-        found.map(AsRef::as_ref).ok_or_else(missing)
     }
 
     /// The run time, unless the keyspace is closed.
@@ -144,6 +204,11 @@ impl Keyway {
             false => Ok(self.runtime()),
         }
     }
+}
+
+fn pattern_at(runtime: &Runtime, position: usize) -> Result<&Prepared> {
+    let missing = || Error::new(ErrorKind::Internal, "there is no pattern at this position");
+    runtime.patterns().get(position).map(AsRef::as_ref).ok_or_else(missing)
 }
 
 impl fmt::Debug for Keyway {

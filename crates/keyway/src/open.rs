@@ -19,8 +19,7 @@ use keyspace::diagnostic::Severity;
 use keyspace::diagnostic::render::{Style, render};
 use keyspace::model::{Keyspace, StoreKind};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The environment's switch for [`Builder::check_bounds`].
@@ -134,23 +133,46 @@ impl Builder {
     }
 
     async fn open_named(self, text: &str, shown: &str, url: &str) -> Result<Keyway> {
-        let url: StoreUrl = url.parse()?;
-        let (keyspace, warnings) = read(text, shown, url.kind())?;
+        let sweep_every = self.sweep_every;
+        let opening = Opening { text: text.to_string(), shown: shown.to_string(), builder: self };
+        let (runtime, warnings) = opening.on(&url.parse()?).await?;
+        let inner = Arc::new(Inner::new(runtime, warnings, opening));
+        if let Some(every) = sweep_every
+            && let Ok(mut sweeper) = inner.sweeper.lock()
+        {
+            *sweeper = Sweeper::start(&inner, every);
+        }
+        Ok(Keyway(inner))
+    }
+}
+
+/// A keyspace and how it is opened, on whichever store.
+pub(crate) struct Opening {
+    text: String,
+    shown: String,
+    builder: Builder,
+}
+
+impl Opening {
+    /// The run time on a store, and the warnings of the file for it.
+    pub(crate) async fn on(&self, url: &StoreUrl) -> Result<(Runtime, Vec<String>)> {
+        let (keyspace, warnings) = read(&self.text, &self.shown, url.kind())?;
         let keyspace = Arc::new(keyspace);
-        let random = match self.random {
-            Some(random) => random,
+        let builder = &self.builder;
+        let random = match &builder.random {
+            Some(random) => random.clone(),
             None => Arc::new(SystemRandom::start()?),
         };
-        let store = wiring::open(&url).await?;
-        let clock = match (self.clock, store.time().await?) {
-            (Some(clock), _) => clock,
+        let store = wiring::open(url).await?;
+        let clock = match (&builder.clock, store.time().await?) {
+            (Some(clock), _) => clock.clone(),
             // Several machines use it, and their clocks may differ.
             (None, Some(now)) => Arc::new(SystemClock::at(now)),
             (None, None) => Arc::new(SystemClock::start()),
         };
         let mut options = Options::new(clock, random);
         let schema = store.ensure(&keyspace).await?;
-        let key = match self.cursor_key {
+        let key = match builder.cursor_key {
             Some(key) => Some(key),
             None => {
                 let mut fresh = [0; 32];
@@ -162,19 +184,11 @@ impl Builder {
             options.cursor_key = CursorKey::new(key);
         }
         let in_environment = || std::env::var_os(CHECK_BOUNDS).is_some_and(|value| value == "1");
-        options.check_bounds = self.check_bounds.unwrap_or_else(in_environment);
-        if let Some(length) = self.call_within {
+        options.check_bounds = builder.check_bounds.unwrap_or_else(in_environment);
+        if let Some(length) = builder.call_within {
             options.call_milliseconds_max = i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         }
-        let runtime = Runtime::on(store, schema, options)?;
-        let (sweeper, is_closed) = (Mutex::default(), AtomicBool::new(false));
-        let inner = Arc::new(Inner { runtime, warnings, sweeper, is_closed });
-        if let Some(every) = self.sweep_every
-            && let Ok(mut sweeper) = inner.sweeper.lock()
-        {
-            *sweeper = Sweeper::start(&inner, every);
-        }
-        Ok(Keyway(inner))
+        Ok((Runtime::on(store, schema, options)?, warnings))
     }
 }
 

@@ -49,16 +49,17 @@ async fn run(inner: Weak<Inner>, every: Duration) {
 
 /// Removes what has ended by now, and says how many rows went.
 pub async fn round(inner: &Inner) -> Result<usize> {
-    let now = inner.runtime.options().clock.now();
+    let runtime = inner.runtime();
+    let now = runtime.options().clock.now();
     let mut swept = 0;
     for _ in 0..BATCHES {
-        let rows = inner.runtime.store().sweep(now, ROWS).await?;
+        let rows = runtime.store().sweep(now, ROWS).await?;
         swept += rows;
         if rows < ROWS {
             break;
         }
         tokio::task::yield_now().await;
     }
-    swept += inner.runtime.clean(ROWS).await?;
+    swept += runtime.clean(ROWS).await?;
     Ok(swept)
 }

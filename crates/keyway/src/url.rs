@@ -7,14 +7,17 @@
 //!                                      redis-cluster://:secret@host:7000,host:7001?prefix=app:
 //! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
 //! postgres://user:password@host:5432/database?durability=power&connections=16
+//! cassandra://host:9042,host/keyspace?replication=3
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
 
+mod cassandra;
 mod embedded;
 mod postgres;
 mod redis;
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -25,12 +28,14 @@ use data::{Error, ErrorKind, Result};
 use keyspace::model::StoreKind;
 use std::path::PathBuf;
 use std::str::FromStr;
+use stores::cassandra::Options as CassandraOptions;
 use stores::redis::{ClusterOptions, Options as RedisOptions};
 
 /// What can be opened in this version, for messages.
 const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
                        postgres://HOST/DATABASE, redis://HOST:PORT/DATABASE, \
-                       redis-cluster://HOST:PORT,HOST:PORT, or a directory";
+                       redis-cluster://HOST:PORT,HOST:PORT, cassandra://HOST,HOST/KEYSPACE, \
+                       scylla://HOST/KEYSPACE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -80,6 +85,9 @@ pub enum StoreUrl {
     Redis(RedisOptions),
     /// `redis-cluster://[[USER]:PASSWORD@]HOST[:PORT],…?prefix=TEXT&durability=power|process|none`
     RedisCluster(ClusterOptions),
+    /// `cassandra://[USER:PASSWORD@]HOST[:PORT],…/KEYSPACE?replication=3&durability=power|process`,
+    /// and the same with `scylla`
+    Cassandra(CassandraOptions),
 }
 
 impl StoreUrl {
@@ -93,6 +101,8 @@ impl StoreUrl {
             StoreUrl::Postgres(_) => StoreKind::Postgres,
             StoreUrl::Redis(_) => StoreKind::Redis,
             StoreUrl::RedisCluster(_) => StoreKind::RedisCluster,
+            StoreUrl::Cassandra(options) if options.is_scylla => StoreKind::Scylla,
+            StoreUrl::Cassandra(_) => StoreKind::Cassandra,
         }
     }
 }
@@ -118,6 +128,9 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Redis) => redis::parse(path, query).map(StoreUrl::Redis),
             Some(StoreKind::RedisCluster) => {
                 redis::parse_cluster(path, query).map(StoreUrl::RedisCluster)
+            }
+            Some(of @ (StoreKind::Cassandra | StoreKind::Scylla)) => {
+                cassandra::parse(path, query, of == StoreKind::Scylla).map(StoreUrl::Cassandra)
             }
             None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
                 ErrorKind::Unsupported,

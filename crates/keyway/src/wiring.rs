@@ -7,6 +7,7 @@ use data::{Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
+use stores::cassandra::CassandraStore;
 use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
@@ -41,6 +42,7 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
         StoreUrl::RedisCluster(options) => {
             Ok(Arc::new(RedisStore::open_cluster(options.clone()).await?))
         }
+        StoreUrl::Cassandra(options) => Ok(Arc::new(CassandraStore::open(options.clone())?)),
     }
 }
 
@@ -81,6 +83,11 @@ pub async fn look(url: &StoreUrl, keyspace: &Keyspace) -> Result<Found> {
         StoreUrl::Redis(options) => held(RedisStore::open(options.clone()).await?).await?,
         StoreUrl::RedisCluster(options) => {
             held(RedisStore::open_cluster(options.clone()).await?).await?
+        }
+        StoreUrl::Cassandra(options) => {
+            let store = CassandraStore::open(options.clone())?;
+            let holds = store.holds(keyspace).await?;
+            Found { place: store.describe().address, holds }
         }
     })
 }

@@ -9,6 +9,11 @@
 //! without having run. Every process is stopped when its handle is dropped.
 
 #[cfg(unix)]
+pub mod cassandra;
+pub mod cql;
+#[cfg(unix)]
+pub mod kept;
+#[cfg(unix)]
 pub mod postgres;
 pub mod process;
 pub mod proxy;

@@ -1,7 +1,8 @@
 //! The native backends of Keyway, a folder each, the same files in each.
 //!
 //! ```text
-//! data::Store ◀─┬─ engine/     a folder on this machine, no server: the default store
+//! data::Store ◀─┬─ cassandra/  tables of a cluster of Cassandra or ScyllaDB, a partition a group
+//!               ├─ engine/     a folder on this machine, no server: the default store
 //!               ├─ files/      a tree of files that people can read and edit
 //!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
 //!               ├─ redis/      one server or a cluster: Hashes, Sets and sorted sets, one script a
@@ -13,6 +14,8 @@
 //!
 //! This is the only crate that links database drivers; nothing above it names one.
 
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -158,7 +158,7 @@ pub struct Comparison<'a> {
 }
 
 /// How long a row must still last to be compared: longer than any comparison of it takes.
-const LASTS_MILLISECONDS: i64 = 600_000;
+pub(super) const LASTS_MILLISECONDS: i64 = 600_000;
 
 impl<'a> Comparison<'a> {
     /// A comparison of everything.
@@ -202,7 +202,10 @@ impl<'a> Comparison<'a> {
 }
 
 /// The values of a row, segments and slots.
-fn values(collection: &CollectionSchema, keyed: &Keyed) -> Result<(Vec<Value>, Vec<Value>)> {
+pub(super) fn values(
+    collection: &CollectionSchema,
+    keyed: &Keyed,
+) -> Result<(Vec<Value>, Vec<Value>)> {
     let read = || {
         let segments = collection.key.decode(&keyed.key)?;
         Ok((segments, collection.decode(&keyed.row.value)?))

@@ -7,11 +7,14 @@
 mod copy;
 mod export;
 mod import;
+mod moving;
+mod remove;
 mod scrub;
 mod walk;
 
 pub use copy::{Compared, Comparison, Copy, CopyMark, Side, Tally};
 pub use export::{Export, ExportedRow};
 pub use import::{Existing, Import, ImportedRows};
+pub use moving::{Moved, Moving, Stage};
 pub use scrub::{Problem, ProblemKind, Scrub, ScrubCounts};
 pub use walk::Walk;

@@ -13,7 +13,9 @@
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
-use crate::store::{Batch, Changes, Description, Key, Outcome, Page, Position, Row, Scan, Store};
+use crate::store::{
+    Batch, Changes, Description, Hold, Key, Outcome, Page, Position, Row, Scan, Store,
+};
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
 use std::fmt;
@@ -157,6 +159,14 @@ impl Store for FaultyStore {
 
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
         self.store.changes(since, rows).await
+    }
+
+    async fn follow(&self) -> Result<Position> {
+        self.store.follow().await
+    }
+
+    async fn hold(&self, hold: Hold) -> Result<Position> {
+        self.store.hold(hold).await
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {

@@ -35,6 +35,11 @@ impl Log {
         }
     }
 
+    /// The last commit.
+    pub(super) fn last(&self) -> Position {
+        Position(self.gone + self.commits.len() as u64)
+    }
+
     /// Commits after a position: one at least if there is one, and more up to so many rows.
     pub(super) fn after(&self, since: Position, rows: usize) -> Result<Changes> {
         let skipped = since.0.checked_sub(self.gone).and_then(|skip| usize::try_from(skip).ok());

@@ -27,8 +27,8 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Outcome, Page,
-    Position, Reach, Row, Scan, Store, Through, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Memory,
+    Outcome, Page, Position, Reach, Row, Scan, Store, Through, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -67,6 +67,7 @@ impl Store for MemoryStore {
             address: "memory:".to_string(),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: Durability::None,
         }
     }
@@ -99,6 +100,14 @@ impl Store for MemoryStore {
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
         door::check_rows(rows)?;
         self.rows.read()?.changes(since, rows)
+    }
+
+    async fn follow(&self) -> Result<Position> {
+        Ok(self.rows.read()?.last())
+    }
+
+    async fn hold(&self, hold: Hold) -> Result<Position> {
+        self.rows.write()?.hold(hold)
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {

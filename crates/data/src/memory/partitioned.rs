@@ -17,8 +17,8 @@ use crate::schema::{Place, Schema};
 use crate::store::judge::Effect;
 use crate::store::limits::CASSANDRA_BATCH_BYTES_MAX;
 use crate::store::{
-    Batch, CommitId, Description, Durability, Judgement, Key, Outcome, Page, Range, Reach, Row,
-    Scan, Store, Write, door, judge,
+    Batch, CommitId, Description, Durability, Judgement, Key, Memory, Outcome, Page, Range, Reach,
+    Row, Scan, Store, Write, door, judge,
 };
 use async_trait::async_trait;
 use keyspace::key::KeyReader;
@@ -91,6 +91,7 @@ impl Store for PartitionedMemory {
             address: "memory:partitioned".to_string(),
             atomicity: Atomicity::Group,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: Durability::None,
         }
     }

@@ -12,8 +12,8 @@ use crate::schema::Schema;
 use crate::store::judge::{Effect, detached};
 use crate::store::limits::PAGE_BYTES_MAX;
 use crate::store::{
-    Batch, Changes, CommitId, End, Joined, Judgement, Key, Keyed, Outcome, Page, Position, Row,
-    Scan, Through, Total, judge,
+    Batch, Changes, CommitId, End, Hold, Joined, Judgement, Key, Keyed, Outcome, Page, Position,
+    Row, Scan, Through, Total, judge,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -31,6 +31,7 @@ pub(super) struct Rows {
     /// When each row that ends may go.
     endings: BTreeSet<(Milliseconds, Key)>,
     log: Log,
+    hold: Hold,
     /// The catalogue as it is kept.
     pub(super) catalogue: Option<Vec<u8>>,
     /// What the store was made ready for.
@@ -44,6 +45,7 @@ impl Rows {
             outcomes: Outcomes::default(),
             endings: BTreeSet::new(),
             log: Log::new(log_rows),
+            hold: Hold::Open,
             catalogue: None,
             schema: None,
         }
@@ -89,6 +91,9 @@ impl Rows {
     pub(super) fn commit(&mut self, batch: &Batch) -> Result<Outcome> {
         if let Some(totals) = self.outcomes.of(&batch.id) {
             return Ok(Outcome::Committed { totals: totals.to_vec() });
+        }
+        if let Some(refusal) = self.hold.refusal() {
+            return Err(refusal);
         }
         match judge(batch, |key| Ok(self.rows.get(key).cloned()))? {
             Judgement::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),
@@ -140,6 +145,17 @@ impl Rows {
             }
         }
         self.log.push(id, keys);
+    }
+
+    /// Takes writes or not, and says which commit was the last.
+    pub(super) fn hold(&mut self, hold: Hold) -> Result<Position> {
+        self.hold = self.hold.then(hold)?;
+        Ok(self.log.last())
+    }
+
+    /// The last commit.
+    pub(super) fn last(&self) -> Position {
+        self.log.last()
     }
 
     pub(super) fn changes(&self, since: Position, rows: usize) -> Result<Changes> {

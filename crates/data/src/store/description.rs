@@ -14,8 +14,20 @@ pub struct Description {
     pub atomicity: Atomicity,
     /// How far a commit without checks, of unversioned puts and deletes only, reaches.
     pub blind: Reach,
+    /// By what a batch that is sent again is known.
+    pub remembers: Memory,
     /// What an acknowledged commit survives.
     pub durability: Durability,
+}
+
+/// By what a store knows a batch that was committed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// By its id, whatever it wrote.
+    Batches,
+    /// By the rows that it wrote, each of which names the last commits that wrote it: a batch of
+    /// nothing but checks is not known again.
+    Rows,
 }
 
 /// How far something reaches.

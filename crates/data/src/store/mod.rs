@@ -49,6 +49,7 @@ mod batch;
 mod description;
 pub mod door;
 mod feed;
+mod hold;
 pub mod judge;
 mod key;
 mod row;
@@ -58,8 +59,9 @@ pub use batch::{
     Batch, Check, CommitId, Conflict, Expect, Found, Outcome, Total, Version, Where, WindowRule,
     Write,
 };
-pub use description::{Description, Durability, Reach};
+pub use description::{Description, Durability, Memory, Reach};
 pub use feed::{Change, Changes, Position};
+pub use hold::Hold;
 pub use judge::{Judgement, judge};
 pub(crate) use key::front;
 pub use key::{Key, Range};
@@ -130,6 +132,20 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
         let _ = (since, rows);
         Err(Error::new(ErrorKind::Unsupported, "this store keeps no log of its changes"))
+    }
+
+    /// Keeps a log of changes from now on, if none is kept, and says where it is now: what is
+    /// committed later is after this position.
+    async fn follow(&self) -> Result<Position> {
+        Err(Error::new(ErrorKind::Unsupported, "this store keeps no log of its changes"))
+    }
+
+    /// Takes no more writes from now on, or takes them again, and says which commit was the last.
+    /// From a store that has moved this is [`ErrorKind::Moved`], from one that cannot be held
+    /// [`ErrorKind::Unsupported`].
+    async fn hold(&self, hold: Hold) -> Result<Position> {
+        let _ = hold;
+        Err(Error::new(ErrorKind::Unsupported, "this store cannot be moved while it is written"))
     }
 
     /// Removes rows that ended at or before `now`, at most so many, and says how many went.

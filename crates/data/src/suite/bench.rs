@@ -185,7 +185,8 @@ impl Bench {
 
     /// A batch.
     pub fn batch_at(&self, now: Milliseconds, checks: Vec<Check>, writes: Vec<Write>) -> Batch {
-        Batch { id: self.id(), now, checks, writes, deadline: now + MINUTE }
+        let id = CommitId::new(now, &self.random);
+        Batch { id, now, checks, writes, deadline: now + MINUTE }
     }
 
     /// Commits, and expects it to succeed.

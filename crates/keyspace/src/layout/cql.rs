@@ -17,6 +17,7 @@
 //! | type | column | because |
 //! |---|---|---|
 //! | `u64` | `varint` | there is no unsigned integer |
+//! | `uuid` that orders rows | `blob` | UUIDs are compared by version first; ids, of one version, stay `uuid` |
 //! | `ulid` | `text` | its 26 characters sort by time and can be read |
 //! | `text..` | `frozen<list<text>>` | lists compare part by part, the shorter first |
 //! | `json`, lists of anything but plain types | `text` | JSON, as it was written |
@@ -144,8 +145,8 @@ impl fmt::Display for CqlType {
 /// The tables of a keyspace.
 pub fn layout(keyspace: &Keyspace) -> CqlLayout {
     let mut names = table_names();
-    // Helpers are found by their names before the keyspace is known: they choose first.
-    let mut store_wide = helpers::store_wide(keyspace, &mut names);
+    // The catalogue is found by its name before the keyspace is known: it chooses first.
+    let catalogue = helpers::catalogue(&mut names);
     let shares = shared::shares(keyspace);
     for collection in &keyspace.collections {
         names.promise(&collection.table);
@@ -164,7 +165,7 @@ pub fn layout(keyspace: &Keyspace) -> CqlLayout {
         }
     }
     let mut tables = helpers::with_directories(keyspace, tables, &mut names);
-    tables.append(&mut store_wide);
+    tables.push(catalogue);
     CqlLayout { cassandra_keyspace: keyspace.name.value.clone(), tables }
 }
 

@@ -131,6 +131,8 @@ pub enum Holds {
     Version,
     /// The commits before it: of a row the last eight, of an entry the one its writer saw.
     Previous,
+    /// What each of these commits has brought a counter to, and its end: two numbers a commit.
+    Sums,
     /// Whether the row was deleted.
     Dead,
     /// The index entries that belong to the row.

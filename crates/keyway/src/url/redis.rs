@@ -1,7 +1,8 @@
 //! `redis://[[user]:password@]host[:port][/database]?prefix=app:&durability=power`, and
 //! `redis-cluster://[[user]:password@]host[:port],host[:port]?prefix=app:&durability=power`
 
-use super::{DURABILITY, decoded, not_decodable, parameters};
+use super::server::{self, who_and_where};
+use super::{DURABILITY, parameters};
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use stores::redis::{ClusterOptions, Options};
@@ -46,23 +47,6 @@ pub(super) fn parse_cluster(path: &str, query: &str) -> Result<ClusterOptions> {
     Ok(ClusterOptions { nodes, user, password, prefix, durability })
 }
 
-/// A user and a password.
-type Credentials = (Option<String>, Option<String>);
-
-/// What stands before the last `@`, and what behind it.
-fn who_and_where(address: &str) -> Result<(Credentials, &str)> {
-    let Some((credentials, hosts)) = address.rsplit_once('@') else {
-        return Ok(((None, None), address));
-    };
-    let (user, password) = credentials.split_once(':').ok_or_else(|| {
-        let message = "a password stands behind a colon: `redis://:PASSWORD@HOST`";
-        Error::new(ErrorKind::Argument, message)
-    })?;
-    let text = |text| String::from_utf8(decoded(text)?).map_err(|_| not_decodable());
-    let user = Some(text(user)?).filter(|user| !user.is_empty());
-    Ok(((user, Some(text(password)?)), hosts))
-}
-
 fn prefix_and_durability(query: &str) -> Result<(String, Option<Durability>)> {
     let (mut prefix, mut durability) = (String::new(), None);
     for (name, value) in parameters(query, &[PREFIX, DURABILITY])? {
@@ -80,26 +64,9 @@ fn prefix_and_durability(query: &str) -> Result<(String, Option<Durability>)> {
     Ok((prefix, durability))
 }
 
-/// `host:port`, `[::1]:port`, or a host alone.
 fn host_and_port(address: &str) -> Result<(String, u16)> {
-    let refused =
-        || Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`");
-    let (host, port) = match address.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
-        Some(None) => return Err(refused()),
-        None => address.split_once(':').unwrap_or((address, "")),
-    };
-    if host.is_empty() {
-        return Err(refused());
-    }
-    match port {
-        "" => Ok((host.to_string(), REDIS_PORT)),
-        port => {
-            let message = "a port is a number up to 65535";
-            let port = port.parse().map_err(|_| Error::new(ErrorKind::Argument, message))?;
-            Ok((host.to_string(), port))
-        }
-    }
+    let message = "a Redis server has a host: `redis://127.0.0.1:6379/0`";
+    server::host_and_port(address, REDIS_PORT, message)
 }
 
 #[cfg(test)]

@@ -51,17 +51,27 @@ impl ChangeLog {
             tables.remove(&tables.table(NAME)?)?;
         }
         let Some(kept) = kept else { return Ok(None) };
+        match is_whole {
+            true => ChangeLog::of(tables, kept).map(Some),
+            false => ChangeLog::begin(tables, kept, sequence).map(Some),
+        }
+    }
+
+    /// A log that begins after the commit with this number.
+    pub(super) fn begin(tables: &Tables, kept: Duration, sequence: u64) -> Result<ChangeLog> {
+        let log = ChangeLog::of(tables, kept)?;
+        let mut written = tables.database.batch();
+        written.insert(&log.rows, layout::TRIMMED, sequence.to_be_bytes());
+        // The log reaches the last commit, if only by an entry that names no row.
+        written.insert(&log.table, sequence.to_be_bytes(), encode(0, None, &[]));
+        written.commit().map_err(opening)?;
+        Ok(log)
+    }
+
+    fn of(tables: &Tables, kept: Duration) -> Result<ChangeLog> {
         let kept = Milliseconds::try_from(kept.as_millis()).unwrap_or(Milliseconds::MAX);
         let table = tables.table(NAME)?;
-        let log = ChangeLog { table, rows: tables.rows.clone(), kept };
-        if !is_whole {
-            let mut written = tables.database.batch();
-            written.insert(&log.rows, layout::TRIMMED, sequence.to_be_bytes());
-            // The log reaches the last commit, if only by an entry that names no row.
-            written.insert(&log.table, sequence.to_be_bytes(), encode(0, None, &[]));
-            written.commit().map_err(opening)?;
-        }
-        Ok(Some(log))
+        Ok(ChangeLog { table, rows: tables.rows.clone(), kept })
     }
 
     /// Adds a commit, to be written with it.

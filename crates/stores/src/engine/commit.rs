@@ -18,7 +18,7 @@ use super::tables::{Published, Tables};
 use super::witness::Witness;
 use data::clock::Milliseconds;
 use data::store::judge::{Made, Touch, Weighed, counter_row, weigh};
-use data::store::{Batch, CommitId, Durability, Key, Outcome, Row, Total};
+use data::store::{Batch, CommitId, Durability, Hold, Key, Outcome, Row, Total};
 use data::{Error, ErrorKind, Result};
 use fjall::{OwnedWriteBatch, PersistMode};
 use std::collections::HashMap;
@@ -43,6 +43,8 @@ pub(super) struct Committer {
     pub(super) watermark: Milliseconds,
     /// A write failed.
     pub(super) is_poisoned: bool,
+    /// Whether writes are taken.
+    pub(super) hold: Hold,
     /// Lets the next write fail, as a disk would.
     #[cfg(test)]
     pub(super) fault: Option<Fault>,
@@ -149,6 +151,9 @@ impl Committer {
         if let Some(totals) = self.outcomes.of(&batch.id)? {
             *is_pending = false;
             return Ok(Outcome::Committed { totals });
+        }
+        if let Some(refusal) = self.hold.refusal() {
+            return Err(refusal);
         }
         match weigh(batch, |key| self.current(key, group))? {
             Weighed::Conflict(conflict) => Ok(Outcome::Conflict(conflict)),

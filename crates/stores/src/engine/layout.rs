@@ -4,6 +4,7 @@
 //! key of a row ─────────▶ flags 1 │ version 16 if bit 0 │ expires 8 if bit 1 │ value
 //! 00 00 c ──────────────▶ the catalogue
 //! 00 00 d expires key ──▶ nothing: a row that ends, in the order of the ends
+//! 00 00 m ──────────────▶ where the keyspace has moved to
 //! 00 00 o ──────────────▶ which table of outcomes is in use, since when
 //! 00 00 s ──────────────▶ the number of the last commit
 //! 00 00 t ──────────────▶ the last commit that the log of changes let go
@@ -22,6 +23,8 @@ use data::store::{CommitId, Key, Range, Row, Version};
 
 /// The catalogue.
 pub(super) const CATALOGUE: [u8; 3] = [0, 0, b'c'];
+/// Where the keyspace has moved to.
+pub(super) const MOVED: [u8; 3] = [0, 0, b'm'];
 /// The table of outcomes in use.
 pub(super) const OUTCOMES: [u8; 3] = [0, 0, b'o'];
 /// The number of the last commit.

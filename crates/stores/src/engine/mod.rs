@@ -17,6 +17,7 @@ mod changes;
 mod commit;
 mod error;
 mod folder;
+mod hold;
 mod journal;
 mod layout;
 mod lone;
@@ -35,8 +36,8 @@ use changes::ChangeLog;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Joined, Key, Keyed, Outcome, Page,
-    Position, Reach, Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Memory,
+    Outcome, Page, Position, Reach, Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -44,7 +45,7 @@ use folder::Folder;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tables::{Published, Tables};
 use writer::{Answer, Writer};
@@ -78,7 +79,8 @@ pub struct EngineStore {
 struct Inner {
     writer: Writer,
     published: Arc<Published>,
-    changes: Option<ChangeLog>,
+    /// The log, once it is kept.
+    changes: OnceLock<ChangeLog>,
     tables: Tables,
     folder: Folder,
 }
@@ -142,6 +144,7 @@ impl Store for EngineStore {
             address: format!("engine:{}", self.path.display()),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.durability,
         }
     }
@@ -186,13 +189,24 @@ impl Store for EngineStore {
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {
         door::check_rows(rows)?;
         let inner = self.inner()?;
-        match &inner.changes {
+        match inner.changes.get() {
             Some(changes) => changes.after(&inner.published.snapshot(), since, rows),
             None => Err(Error::new(
                 ErrorKind::Unsupported,
                 "this store keeps no log of its changes; open it with one",
             )),
         }
+    }
+
+    async fn follow(&self) -> Result<Position> {
+        let (log, position) = self.run(commit::Committer::follow).await?;
+        // It may be kept already: then this is the same one.
+        let _ = self.inner()?.changes.set(log);
+        Ok(position)
+    }
+
+    async fn hold(&self, hold: Hold) -> Result<Position> {
+        self.run(move |committer| committer.hold(hold)).await
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
@@ -205,6 +219,19 @@ impl Store for EngineStore {
                 return Ok(gone);
             }
         }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let inner = self.inner().ok();
+        let moved = inner.and_then(|inner| {
+            let snapshot = inner.published.snapshot();
+            tables::get(&snapshot, &inner.tables.rows, &layout::MOVED).ok().flatten()
+        });
+        let remark = |to: fjall::Slice| {
+            let to = String::from_utf8_lossy(&to).into_owned();
+            format!("the keyspace has moved to {to}; this store is only read")
+        };
+        moved.map(remark).into_iter().collect()
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {

@@ -7,6 +7,7 @@
 use super::changes::ChangeLog;
 use super::commit::Committer;
 use super::folder::Folder;
+use super::hold;
 use super::journal;
 use super::layout;
 use super::outcome::Outcomes;
@@ -20,7 +21,7 @@ use data::clock::Milliseconds;
 use data::store::Durability;
 use fjall::PersistMode;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Opens the store in a folder, or makes it.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
@@ -52,9 +53,11 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Inner> {
         numbered: None,
         watermark,
         is_poisoned: false,
+        hold: hold::stored(&tables)?,
         #[cfg(test)]
         fault: None,
     };
     let writer = Writer::start(committer, folder.engine())?;
+    let changes = changes.map_or_else(OnceLock::new, OnceLock::from);
     Ok(Inner { writer, published, changes, tables, folder })
 }

@@ -48,7 +48,7 @@ use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Key, Outcome, Page, Reach, Row, Scan, Store, door,
+    Batch, Description, Durability, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
@@ -179,6 +179,7 @@ impl Store for FilesStore {
             address: format!("files:{}", self.path.display()),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.durability,
         }
     }

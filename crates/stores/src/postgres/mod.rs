@@ -39,8 +39,8 @@ use connection::Pool;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Joined, Key, Outcome, Page, Reach, Row, Scan, Store, Through,
-    Write, door,
+    Batch, Description, Durability, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan, Store,
+    Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -146,6 +146,7 @@ impl Store for PostgresStore {
             address: self.address.clone(),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.options.durability,
         }
     }

@@ -53,7 +53,9 @@ use cluster::Cluster;
 use connection::Connection;
 use data::clock::Milliseconds;
 use data::schema::Schema;
-use data::store::{Batch, Description, Key, Outcome, Page, Reach, Row, Scan, Store, Write, door};
+use data::store::{
+    Batch, Description, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+};
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Keyspace, StoreKind};
 use layout::Layout;
@@ -232,6 +234,7 @@ impl Store for RedisStore {
             address: self.address.clone(),
             atomicity: self.kind().atomicity(),
             blind: if self.servers.is_cluster() { Reach::Place } else { Reach::Store },
+            remembers: Memory::Batches,
             durability: self.server.durability,
         }
     }

@@ -3,7 +3,8 @@
 //! A layout names what each column holds; a schema numbers the segments, slots and kept fields. A
 //! column that the schema does not know is a mistake of ours, never of a user.
 
-use super::table::{ColumnShape, Of, Part, Place, TableShape, unmatched};
+use super::content::{Of, Place};
+use super::table::{ColumnShape, Part, TableShape, unmatched};
 use data::Result;
 use data::schema::{CollectionSchema, IndexSchema, KeyShape, Schema};
 use keyspace::layout::tables::{Column, Holds, Purpose, Role, Table, plain_member};
@@ -99,9 +100,11 @@ impl<N: Clone> TableShape<N> {
 }
 
 /// Finds out what a column holds.
-struct Finder<'s> {
-    collection: &'s Arc<CollectionSchema>,
-    index: Option<&'s Arc<IndexSchema>>,
+pub struct Finder<'s> {
+    /// The collection whose rows, entries or claims the table has.
+    pub collection: &'s Arc<CollectionSchema>,
+    /// The index, of entries and claims.
+    pub index: Option<&'s Arc<IndexSchema>>,
 }
 
 impl Finder<'_> {
@@ -141,7 +144,7 @@ impl Finder<'_> {
     }
 
     /// A column beside the key.
-    fn value(&self, holds: &Holds) -> Option<(Part, Type)> {
+    pub fn value(&self, holds: &Holds) -> Option<(Part, Type)> {
         let collection = self.collection;
         let slot = |name: &str| {
             let place = collection.slot(name)?;

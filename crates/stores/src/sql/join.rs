@@ -1,7 +1,8 @@
 //! How the entries of an index lead to their rows inside one statement: which of an entry's columns
 //! are the primary key of the row.
 
-use super::table::{Of, Part, Place, TableShape};
+use super::content::{Of, Place};
+use super::table::{Part, TableShape};
 
 /// The columns by which entries and rows are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 //!
 //! The forms in which values stand in columns are each store's own. Nothing here talks to a store.
 
-mod find;
+pub mod content;
+pub mod find;
 pub mod join;
 pub mod pack;
 pub mod statement;

@@ -10,11 +10,11 @@
 //! the end of a row that a field says. Stored bytes are canonical, so that values come back as the
 //! bytes they were.
 
+use super::content::Of;
 use crate::native::key::{from_sort_bytes, sort_bytes};
 use bytes::Bytes;
 use data::clock::Milliseconds;
-use data::entries::{claim, split_claim};
-use data::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape};
+use data::schema::{CollectionSchema, ContentShape, KeyShape};
 use data::store::{CommitId, Key, Row, Version};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::model::Type;
@@ -83,26 +83,6 @@ pub enum Part {
     Expires,
 }
 
-/// Whose rows they are, and where each value of them is.
-#[derive(Debug)]
-pub(super) enum Of {
-    Rows(Arc<CollectionSchema>),
-    Entries {
-        collection: Arc<CollectionSchema>,
-        index: usize,
-        /// The segments of the owner's key, of a claim.
-        owner: Vec<Place>,
-        kept: Vec<Place>,
-    },
-}
-
-/// Where a value of an entry is: a segment of its key, or a column of its content.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    Segment(usize),
-    Content(usize),
-}
-
 /// What a row is, as it crosses the waist; a trail is no part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'r> {
@@ -123,12 +103,7 @@ impl<'r> From<&'r Row> for Parts<'r> {
 impl<N: Clone> TableShape<N> {
     /// The shape of its keys.
     pub fn shape(&self) -> &KeyShape {
-        match &self.of {
-            Of::Rows(collection) => &collection.key,
-            Of::Entries { collection, index, .. } => {
-                collection.indexes.get(*index).map_or(&collection.key, |index| &index.key)
-            }
-        }
+        self.of.key()
     }
 
     /// The literal of its key, where it has nothing else.
@@ -187,7 +162,7 @@ impl<N: Clone> TableShape<N> {
 
     /// The values of its columns, in their order, for a row with these segments.
     pub fn columns_of(&self, segments: &[Value], row: Parts<'_>) -> Result<Vec<Value>> {
-        let (owner, slots) = self.take_apart(row.value)?;
+        let (owner, slots) = self.of.take_apart(row.value)?;
         let take = |from: &[Value], place: usize| {
             let value = from.get(place).cloned();
             value.ok_or_else(|| Error::new(ErrorKind::Internal, "a row has too few values"))
@@ -206,30 +181,6 @@ impl<N: Clone> TableShape<N> {
         }
         self.check(&values, row)?;
         Ok(values)
-    }
-
-    /// The key of an owner, if it is a claim, and the slots or kept fields.
-    fn take_apart(&self, value: &Bytes) -> Result<(Vec<Value>, Vec<Value>)> {
-        match &self.of {
-            Of::Rows(collection) => Ok((Vec::new(), collection.decode(value)?)),
-            Of::Entries { collection, index, .. } => {
-                let Some(of) = collection.indexes.get(*index) else {
-                    return Err(unmatched(&self.name));
-                };
-                let (owner, kept) = match of.model.unique {
-                    true => {
-                        let (owner, kept) = split_claim(value)?;
-                        (collection.key.decode(&owner)?, kept)
-                    }
-                    false => (Vec::new(), value.clone()),
-                };
-                let kept = match of.keep.fields.is_empty() {
-                    true => Vec::new(),
-                    false => of.keep.decode(&kept)?,
-                };
-                Ok((owner, kept))
-            }
-        }
     }
 
     fn sort_key(&self, value: &Value, place: usize) -> Result<Value> {
@@ -285,7 +236,7 @@ impl<N: Clone> TableShape<N> {
     }
 
     /// The row of these segments, and of what the columns in `content` hold.
-    pub fn row_of(&self, segments: &[Value], mut content: Vec<Value>) -> Result<Row> {
+    pub fn row_of(&self, segments: &[Value], content: Vec<Value>) -> Result<Row> {
         let column = |place: Option<usize>| {
             let place = place?;
             match self.content.iter().position(|known| *known == place) {
@@ -297,19 +248,7 @@ impl<N: Clone> TableShape<N> {
             }
         };
         let (version, expires) = (version(column(self.version)), instant(column(self.expires)));
-        let value = match &self.of {
-            Of::Rows(collection) => {
-                // The slots stand first and in order: what follows is the version and the end.
-                content.truncate(collection.slots.len());
-                collection.encode(&content)?
-            }
-            Of::Entries { collection, index, owner, kept } => {
-                let Some(of) = collection.indexes.get(*index) else {
-                    return Err(unmatched(&self.name));
-                };
-                entry(collection, of, (owner, kept), segments, &content)?
-            }
-        };
+        let value = self.of.value(segments, &content)?;
         Ok(Row { value, version, expires, trail: None })
     }
 }
@@ -328,33 +267,7 @@ fn instant(value: Option<&Value>) -> Option<Milliseconds> {
     }
 }
 
-/// The content of an entry or claim.
-fn entry(
-    collection: &CollectionSchema,
-    index: &IndexSchema,
-    (owner, kept): (&[Place], &[Place]),
-    segments: &[Value],
-    content: &[Value],
-) -> Result<Bytes> {
-    let find = |places: &[Place]| {
-        let found = places.iter().map(|place| match place {
-            Place::Segment(place) => segments.get(*place),
-            Place::Content(place) => content.get(*place),
-        });
-        let found: Option<Vec<Value>> = found.map(Option::<&Value>::cloned).collect();
-        found.ok_or_else(|| Error::new(ErrorKind::Internal, "an entry has too few values"))
-    };
-    let kept = match kept.is_empty() {
-        true => Bytes::new(),
-        false => index.keep.encode(&find(kept)?)?,
-    };
-    match index.model.unique {
-        true => claim(&collection.key.encode(&find(owner)?)?, &kept),
-        false => Ok(kept),
-    }
-}
-
-pub(super) fn unmatched(name: &str) -> Error {
+pub(crate) fn unmatched(name: &str) -> Error {
     Error::new(ErrorKind::Internal, "a layout has something that its schema has not")
         .with("name", name)
 }

@@ -33,8 +33,8 @@ use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Description, Durability, End, Joined, Key, Keyed, Outcome, Page, Reach, Row,
-    Scan, Store, Through, Write, door,
+    AtOnce, Batch, Description, Durability, End, Joined, Key, Keyed, Memory, Outcome, Page, Reach,
+    Row, Scan, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
@@ -126,6 +126,7 @@ impl Store for SqliteStore {
             address: format!("sqlite:{}", self.path.display()),
             atomicity: Atomicity::WholeStore,
             blind: Reach::Store,
+            remembers: Memory::Batches,
             durability: self.durability,
         }
     }

@@ -2,11 +2,12 @@
 
 use super::cases;
 use crate::error::ErrorKind;
-use crate::store::{Expect, Key, Range, Reach, Row, Scan, Trail, Write};
+use crate::store::{Expect, Held, Key, Range, Reach, Row, Scan, Trail, Write};
 use crate::suite::bench::{
     Bench, Checked, add, check, delete, holds, plain, put, refused, same, unversioned,
 };
 use crate::suite::{Case, Failure};
+use crate::value::Value;
 use bytes::Bytes;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -213,12 +214,18 @@ async fn one_group(bench: &Bench) -> Checked {
 
 async fn trail(bench: &Bench) -> Checked {
     bench.with_trails()?;
-    let key = bench.key("notes", "row")?;
-    let held =
-        crate::store::Held { space: 7, entry: [1, 2, 3, 4, 5, 6, 7, 8], attempt: bench.id() };
+    let key = bench.key("parts", "row")?;
+    let parts = bench.schema.collection("parts")?;
+    let held: Vec<Held> = [1, 0, 1, 0, 0]
+        .iter()
+        .filter_map(|index| parts.indexes.get(*index))
+        .zip(1..)
+        .map(|(index, hash)| Held { space: index.key.space, entry: [hash; 8], attempt: bench.id() })
+        .collect();
     let previous = vec![bench.id(), bench.id()];
-    let trail = Some(Box::new(Trail { previous, dead: false, held: vec![held, held] }));
-    let value = Bytes::from("value");
+    let trail = Some(Box::new(Trail { previous, dead: false, held }));
+    let text = |text: &str| Value::Text(text.to_string());
+    let value = parts.encode(&[text("wheel"), Value::I64(7), text("a1")])?;
     let write = Write::Put {
         key: key.clone(),
         value: value.clone(),
@@ -229,7 +236,7 @@ async fn trail(bench: &Bench) -> Checked {
     let id = bench.write(vec![write]).await?;
     let row = Some(Row { value, version: Some(id), expires: None, trail });
     bench.expect_row("the row", &key, row.clone()).await?;
-    let page = bench.page(&bench.range_in(0, "notes")?, false, 10).await?;
+    let page = bench.page(&bench.range_in(0, "parts")?, false, 10).await?;
     same("in a scan", page.rows.into_iter().next().map(|keyed| keyed.row), row)
 }
 

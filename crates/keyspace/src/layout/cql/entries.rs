@@ -17,7 +17,7 @@ pub(super) fn table(
     names: &mut Names,
 ) -> CqlTable {
     let is_conditional = keyspace.mode(collection) == Mode::Conditional;
-    let mut columns = Columns::new(&[collection]);
+    let mut columns = Columns::new(keyspace, &[collection]);
     columns.partition(&index.key, index.bucket.as_ref(), keyspace.separator);
     for segment in index.key.rest_segments() {
         columns.clustering(segment);

@@ -1,49 +1,25 @@
-//! Tables that no collection asked for: directories of slices, the catalogue, calls done before.
+//! Tables that no collection asked for: directories of slices, the catalogue.
 
-use super::super::tables::{Column, Holds, Names, Purpose, Table, remembers_calls};
+use super::super::tables::{Column, Holds, Names, Purpose, Table};
 use super::rows::Columns;
 use super::{CqlTable, CqlType};
 use crate::model::{Bucket, Key, Keyspace};
 
-/// The catalogue, and where a call could be done twice, the calls.
-pub(super) fn store_wide(keyspace: &Keyspace, names: &mut Names) -> Vec<CqlTable> {
-    let mut tables = vec![catalogue(names)];
-    if remembers_calls(keyspace) {
-        tables.push(calls(names));
-    }
-    tables
-}
-
-fn catalogue(names: &mut Names) -> CqlTable {
+/// The numbers the store has given, and its format.
+pub(super) fn catalogue(names: &mut Names) -> CqlTable {
     let columns = vec![
         Column::group("name".to_string(), CqlType::Text, Holds::Internal),
         Column::value("format".to_string(), CqlType::Int, Holds::Internal),
-        Column::value("file".to_string(), CqlType::Text, Holds::Internal),
-        Column::value("hash".to_string(), CqlType::Blob, Holds::Internal),
+        Column::value("catalogue".to_string(), CqlType::Json, Holds::Internal),
+        Column::value("tables".to_string(), CqlType::Json, Holds::Internal),
         Column::value("at".to_string(), CqlType::Timestamp, Holds::WrittenAt),
     ];
     helper(
         names.claim_own("keyway"),
         Purpose::Catalogue,
         columns,
-        "helper: the keyspace file these tables hold, and their format",
-        "The keyspace file these tables hold",
-    )
-}
-
-fn calls(names: &mut Names) -> CqlTable {
-    let columns = vec![
-        Column::group("caller".to_string(), CqlType::Text, Holds::Internal),
-        Column::group("key".to_string(), CqlType::Text, Holds::Internal),
-        Column::value("id".to_string(), CqlType::Uuid, Holds::Internal),
-        Column::value("at".to_string(), CqlType::Timestamp, Holds::WrittenAt),
-    ];
-    helper(
-        names.claim_own("keyway_calls"),
-        Purpose::Calls,
-        columns,
-        "helper: the commit that stands for an idempotency key which is not a commit id itself",
-        "Commits by the idempotency keys of callers",
+        "helper: the numbers this store has for names, and the table each number has",
+        "The numbers this store has for names",
     )
 }
 
@@ -99,7 +75,7 @@ fn directory(
     names: &mut Names,
 ) -> CqlTable {
     let of = &table.table.name;
-    let mut columns = Columns::new(&[]);
+    let mut columns = Columns::new(keyspace, &[]);
     columns.partition(key, None, keyspace.separator);
     let descending = key.segment(&bucket.by).is_some_and(|segment| segment.descending);
     let name = columns.names.claim_own("bucket");

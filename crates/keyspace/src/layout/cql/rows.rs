@@ -4,28 +4,43 @@
 
 use super::super::remarks::{comment, rows_remarks};
 use super::super::tables::{
-    Column, Expiry, Holds, Member, Names, Purpose, Table, expiry, field_holds, row_key,
-    segment_holds,
+    Column, Expiry, Holds, Member, Names, Purpose, Table, expiry, field_holds, plain_member,
+    row_key, segment_holds,
 };
 use super::{CompactionWindow, CqlTable, CqlType, column_names};
 use crate::model::{
-    BodyType, Bucket, Collection, Content, Index, Key, Keyspace, Mode, Segment, Type, duration_text,
+    BodyType, Bucket, Collection, Content, DefaultValue, Index, Key, Keyspace, Mode, Segment, Type,
+    duration_text,
 };
+use std::collections::BTreeSet;
 
 /// Columns as they are added.
 pub(super) struct Columns {
     pub names: Names,
     pub columns: Vec<Column<CqlType>>,
+    /// The names under which UUIDs of one version stand.
+    alike: BTreeSet<String>,
 }
 
 impl Columns {
     /// For a table of these collections, whose own names come before ours.
-    pub fn new(collections: &[&Collection]) -> Self {
+    pub fn new(keyspace: &Keyspace, collections: &[&Collection]) -> Self {
         let mut names = column_names();
         for name in collections.iter().flat_map(|collection| collection.member_names()) {
             names.promise(name);
         }
-        Columns { names, columns: Vec::new() }
+        Columns { names, columns: Vec::new(), alike: alike_uuids(keyspace) }
+    }
+
+    /// The type of a column that orders rows. Cassandra compares UUIDs by their version first, so
+    /// that only those which all have one sort as the key does: ids, which one program makes.
+    /// Others are their bytes.
+    pub fn ordering(&self, segment: &Segment) -> CqlType {
+        let name = plain_member(segment).unwrap_or(&segment.name);
+        match CqlType::of(&segment.segment_type) {
+            CqlType::Uuid if !self.alike.contains(name) => CqlType::Blob,
+            native => native,
+        }
     }
 
     /// A column of the store's own, or one the keyspace names.
@@ -72,7 +87,7 @@ impl Columns {
 
     pub fn clustering(&mut self, segment: &Segment) {
         let name = self.names.claim(&segment.name);
-        let native = CqlType::of(&segment.segment_type);
+        let native = self.ordering(segment);
         let column = Column::order(name, native, segment_holds(segment), segment.descending);
         self.columns.push(column);
     }
@@ -117,10 +132,13 @@ impl Columns {
         }
         self.value("_v", CqlType::Uuid, Holds::Version);
         self.value("_prev", CqlType::List(Box::new(CqlType::Uuid)), Holds::Previous);
-        if !modes.contains(&Mode::Conditional) {
-            return;
+        let counts = |mode: &Mode| matches!(mode, Mode::Counter | Mode::Window);
+        if modes.iter().any(counts) {
+            self.value("_sums", CqlType::List(Box::new(CqlType::BigInt)), Holds::Sums);
         }
-        self.value("_dead", CqlType::Boolean, Holds::Dead);
+        if !modes.iter().all(counts) {
+            self.value("_dead", CqlType::Boolean, Holds::Dead);
+        }
         let conditional = collections.iter().filter(|c| keyspace.mode(c) == Mode::Conditional);
         let indexes: Vec<_> = conditional.flat_map(|collection| &collection.indexes).collect();
         if indexes.iter().any(|index| !index.unique) {
@@ -149,6 +167,21 @@ impl Columns {
     }
 }
 
+/// The names of UUIDs that Keyway makes, or by which the rows of some collection are found: ids of
+/// one thing are of one kind.
+fn alike_uuids(keyspace: &Keyspace) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for key in keyspace.collections.iter().map(|collection| &collection.key) {
+        let is_alone = key.segments().count() == 1;
+        let ids = key.segments().filter(|segment| {
+            let is_made = matches!(segment.default, Some(DefaultValue::New(_)));
+            segment.segment_type == Type::Uuid && (is_alone || is_made)
+        });
+        names.extend(ids.map(|segment| segment.name.clone()));
+    }
+    names
+}
+
 /// Compaction by time, where rows end after a fixed time and are never judged.
 pub(super) fn compaction(keyspace: &Keyspace, collection: &Collection) -> Option<CompactionWindow> {
     match (keyspace.mode(collection), expiry(collection)) {
@@ -160,7 +193,7 @@ pub(super) fn compaction(keyspace: &Keyspace, collection: &Collection) -> Option
 /// The table of a collection that has its groups to itself.
 pub(super) fn table(keyspace: &Keyspace, collection: &Collection, names: &mut Names) -> CqlTable {
     let key = row_key(collection);
-    let mut columns = Columns::new(&[collection]);
+    let mut columns = Columns::new(keyspace, &[collection]);
     columns.partition(&key, collection.bucket.as_ref(), keyspace.separator);
     for segment in key.rest_segments() {
         columns.clustering(segment);

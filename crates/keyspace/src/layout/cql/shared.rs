@@ -52,7 +52,7 @@ pub(super) fn table(
 ) -> CqlTable {
     let members: Vec<&Collection> = collections.iter().map(|collection| &***collection).collect();
     let kinds = kinds(&members, keyspace.separator);
-    let mut columns = Columns::new(&members);
+    let mut columns = Columns::new(keyspace, &members);
     if let Some(first) = members.first() {
         columns.partition(&first.key, None, keyspace.separator);
     }
@@ -149,7 +149,7 @@ fn rest(columns: &mut Columns, members: &[&Collection]) {
     let agree = segments.iter().all(|other| {
         other.len() == first.len()
             && other.iter().zip(first).all(|(other, first)| {
-                CqlType::of(&other.segment_type) == CqlType::of(&first.segment_type)
+                columns.ordering(other) == columns.ordering(first)
                     && other.descending == first.descending
             })
     });
@@ -173,7 +173,7 @@ fn rest(columns: &mut Columns, members: &[&Collection]) {
             true => columns.names.claim(&wanted),
             false => columns.names.claim_own(&wanted),
         };
-        let native = CqlType::of(&segment.segment_type);
+        let native = columns.ordering(segment);
         let holds = Holds::Position(number);
         columns.columns.push(Column::order(name, native, holds, segment.descending));
     }

@@ -3,11 +3,15 @@
 //!
 //! ```text
 //! request ─▶ waiting ─┬─ arrives, reply comes
-//!                     ├─ arrives, reply is lost          commit: not known; read: unavailable
+//!                     ├─ arrives, reply comes later      others overtake it
+//!                     ├─ arrives, reply is lost          commit: not known
+//!                     ├─ arrives, and once more later
 //!                     ├─ reply is lost, arrives later    or never
 //!                     └─ does not arrive                 unavailable
 //! sender gone ─▶ a commit may still arrive; a read is nobody's business any more
 //! ```
+//!
+//! Every fault is counted by its kind, so that a test can tell that each has happened.
 
 use crate::clock::SeededRandom;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,6 +32,82 @@ enum Request {
     Commit(Batch),
 }
 
+/// Something that went wrong, by its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fault {
+    /// A read was not answered.
+    ReadRefused,
+    /// A commit did not arrive, and its sender knows.
+    CommitRefused,
+    /// A commit arrived, and its reply did not.
+    ReplyLost,
+    /// A commit arrived when nobody waited for it any more.
+    ArrivedLate,
+    /// It never did.
+    NeverArrived,
+    /// It arrived twice.
+    Duplicated,
+    /// It arrived before one that was sent earlier.
+    Reordered,
+    /// Its reply came after that of one which was sent later.
+    ReplyReordered,
+    /// A caller died while it waited for this.
+    Died(Step),
+    /// A caller's clock was wrong.
+    Skewed,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    Read,
+    Claim,
+    Enter,
+    /// A row is set or fenced.
+    Row,
+    Leave,
+    Release,
+}
+
+impl Fault {
+    /// Every kind there is.
+    pub const ALL: [Fault; 15] = [
+        Fault::ReadRefused,
+        Fault::CommitRefused,
+        Fault::ReplyLost,
+        Fault::ArrivedLate,
+        Fault::NeverArrived,
+        Fault::Duplicated,
+        Fault::Reordered,
+        Fault::ReplyReordered,
+        Fault::Died(Step::Read),
+        Fault::Died(Step::Claim),
+        Fault::Died(Step::Enter),
+        Fault::Died(Step::Row),
+        Fault::Died(Step::Leave),
+        Fault::Died(Step::Release),
+        Fault::Skewed,
+    ];
+}
+
+/// How often each kind of fault happened.
+pub(super) type Faults = BTreeMap<Fault, u64>;
+
+impl Request {
+    fn step(&self) -> Step {
+        let Request::Commit(batch) = self else { return Step::Read };
+        match batch.writes.first() {
+            Some(Write::Put { versioned: false, .. }) => Step::Enter,
+            Some(Write::Put { trail: Some(trail), .. }) if trail.held.is_empty() && !trail.dead => {
+                Step::Claim
+            }
+            Some(Write::Delete { .. }) if batch.checks.is_empty() => Step::Leave,
+            Some(Write::Delete { .. }) => Step::Release,
+            _ => Step::Row,
+        }
+    }
+}
+
 enum Reply {
     Rows(Result<Vec<Option<Row>>>),
     Outcome(Result<Outcome>),
@@ -37,6 +117,13 @@ struct State {
     next: u64,
     waiting: BTreeMap<u64, Request>,
     replies: BTreeMap<u64, Reply>,
+    /// Replies that are on their way.
+    held: BTreeMap<u64, Reply>,
+    /// The youngest request that was answered.
+    answered: u64,
+    /// Whether a caller is dying at this moment.
+    dying: bool,
+    faults: Faults,
     /// Commits nobody waits for.
     late: Vec<Batch>,
     /// Every version each row has had, in order.
@@ -64,6 +151,10 @@ impl Wire {
             next: 0,
             waiting: BTreeMap::new(),
             replies: BTreeMap::new(),
+            held: BTreeMap::new(),
+            answered: 0,
+            dying: false,
+            faults: Faults::new(),
             late: Vec::new(),
             versions: BTreeMap::new(),
             trace,
@@ -71,49 +162,87 @@ impl Wire {
         Wire { store, state: Mutex::new(state) }
     }
 
-    /// Something happens to one request, if there is one.
+    /// Something happens to one request or reply, if there is one.
     pub fn step(&self, chance: &SeededRandom, faults: bool) -> bool {
         let mut state = self.state.lock().unwrap();
         let (waiting, late) = (state.waiting.len() as u64, state.late.len() as u64);
-        if waiting + late == 0 {
+        let all = waiting + late + state.held.len() as u64;
+        if all == 0 {
             return false;
         }
-        let pick = chance.number() % (waiting + late);
-        if pick >= waiting {
-            let batch = state.late.remove((pick - waiting) as usize);
-            match chance.number() % 4 {
-                0 => state.note(|| format!("never arrives {batch:?}")),
-                _ => {
-                    state.note(|| format!("arrives late {batch:?}"));
-                    let _ = self.arrive(&mut state, &batch);
-                }
+        let pick = chance.number() % all;
+        if pick >= waiting + late {
+            let number = *state.held.keys().nth((pick - waiting - late) as usize).unwrap();
+            let reply = state.held.remove(&number).unwrap();
+            state.note(|| format!("reply of request {number} comes at last"));
+            state.answer(number, reply);
+        } else if pick >= waiting {
+            self.step_late(&mut state, (pick - waiting) as usize, chance);
+        } else {
+            let number = *state.waiting.keys().nth(pick as usize).unwrap();
+            if pick > 0 {
+                state.count(Fault::Reordered);
             }
-            return true;
+            let fault = if faults { chance.number() % 24 } else { 23 };
+            self.step_waiting(&mut state, number, fault);
         }
-        let number = *state.waiting.keys().nth(pick as usize).unwrap();
+        true
+    }
+
+    fn step_late(&self, state: &mut State, number: usize, chance: &SeededRandom) {
+        let batch = state.late.remove(number);
+        match chance.number() % 4 {
+            0 => {
+                state.note(|| format!("never arrives {batch:?}"));
+                state.count(Fault::NeverArrived);
+            }
+            _ => {
+                state.note(|| format!("arrives late {batch:?}"));
+                state.count(Fault::ArrivedLate);
+                let _ = self.arrive(state, &batch);
+            }
+        }
+    }
+
+    fn step_waiting(&self, state: &mut State, number: u64, fault: u64) {
         let request = state.waiting.remove(&number).unwrap();
-        let fault = if faults { chance.number() % 20 } else { 19 };
         state.note(|| format!("request {number} fault {fault} {request:?}"));
+        let unknown = |batch: &Batch| Ok(Outcome::Indeterminate { id: batch.id });
         let reply = match (request, fault) {
-            (Request::Get(_), 0) => Reply::Rows(Err(unavailable())),
+            (Request::Get(_), 0) => {
+                state.count(Fault::ReadRefused);
+                Reply::Rows(Err(unavailable()))
+            }
             (Request::Get(keys), _) => Reply::Rows(self.store.get(&keys).now_or_never().unwrap()),
-            (Request::Commit(_), 0) => Reply::Outcome(Err(unavailable())),
+            (Request::Commit(_), 0) => {
+                state.count(Fault::CommitRefused);
+                Reply::Outcome(Err(unavailable()))
+            }
             (Request::Commit(batch), 1) => {
-                let _ = self.arrive(&mut state, &batch);
-                Reply::Outcome(Ok(Outcome::Indeterminate { id: batch.id }))
+                state.count(Fault::ReplyLost);
+                let _ = self.arrive(state, &batch);
+                Reply::Outcome(unknown(&batch))
             }
             (Request::Commit(batch), 2) => {
-                let id = batch.id;
+                let outcome = unknown(&batch);
                 state.late.push(batch);
-                Reply::Outcome(Ok(Outcome::Indeterminate { id }))
+                Reply::Outcome(outcome)
             }
-            (Request::Commit(batch), _) => Reply::Outcome(self.arrive(&mut state, &batch)),
+            (Request::Commit(batch), 3) => {
+                state.count(Fault::Duplicated);
+                let outcome = self.arrive(state, &batch);
+                state.late.push(batch);
+                Reply::Outcome(outcome)
+            }
+            (Request::Commit(batch), _) => Reply::Outcome(self.arrive(state, &batch)),
         };
         if let Reply::Outcome(outcome) = &reply {
             state.note(|| format!("  reply {outcome:?}"));
         }
-        state.replies.insert(number, reply);
-        true
+        match fault {
+            4 | 5 => drop(state.held.insert(number, reply)),
+            _ => state.answer(number, reply),
+        }
     }
 
     fn arrive(&self, state: &mut State, batch: &Batch) -> Result<Outcome> {
@@ -140,6 +269,21 @@ impl Wire {
         self.state.lock().unwrap().versions.clone()
     }
 
+    /// How often each kind of fault happened.
+    pub fn faults(&self) -> Faults {
+        self.state.lock().unwrap().faults.clone()
+    }
+
+    /// Counts a fault that is not the wire's own.
+    pub fn count(&self, fault: Fault) {
+        self.state.lock().unwrap().count(fault);
+    }
+
+    /// Whoever lets go of a request from now on is dying, or is not.
+    pub fn set_dying(&self, dying: bool) {
+        self.state.lock().unwrap().dying = dying;
+    }
+
     /// What happened, for a failure's report.
     pub fn trace(&self) -> String {
         self.state.lock().unwrap().trace.as_ref().map_or_else(String::new, |trace| trace.join("\n"))
@@ -151,6 +295,7 @@ impl Wire {
     }
 
     async fn ask(&self, request: Request) -> Reply {
+        let step = request.step();
         let number = {
             let mut state = self.state.lock().unwrap();
             state.next += 1;
@@ -158,7 +303,7 @@ impl Wire {
             state.waiting.insert(number, request);
             number
         };
-        let sender = Sender { wire: self, number };
+        let sender = Sender { wire: self, number, step };
         let reply = poll_fn(|_| match self.state.lock().unwrap().replies.remove(&number) {
             Some(reply) => Poll::Ready(reply),
             None => Poll::Pending,
@@ -173,12 +318,17 @@ impl Wire {
 struct Sender<'w> {
     wire: &'w Wire,
     number: u64,
+    step: Step,
 }
 
 impl Drop for Sender<'_> {
     fn drop(&mut self) {
         let mut state = self.wire.state.lock().unwrap();
         state.replies.remove(&self.number);
+        state.held.remove(&self.number);
+        if state.dying {
+            state.count(Fault::Died(self.step));
+        }
         if let Some(Request::Commit(batch)) = state.waiting.remove(&self.number) {
             state.late.push(batch);
         }
@@ -186,6 +336,18 @@ impl Drop for Sender<'_> {
 }
 
 impl State {
+    fn count(&mut self, fault: Fault) {
+        *self.faults.entry(fault).or_default() += 1;
+    }
+
+    fn answer(&mut self, number: u64, reply: Reply) {
+        if number < self.answered {
+            self.count(Fault::ReplyReordered);
+        }
+        self.answered = self.answered.max(number);
+        self.replies.insert(number, reply);
+    }
+
     fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(line());

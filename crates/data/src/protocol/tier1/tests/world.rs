@@ -1,6 +1,6 @@
 //! What the simulation knows: its rows, what callers were told, and what must hold at every step.
 
-use super::wire::Wire;
+use super::wire::{Fault, Wire};
 use crate::change::{After, Entry, RowChange, WriteSet};
 use crate::clock::{Clock, ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
@@ -15,6 +15,7 @@ use crate::schema::{CollectionSchema, Schema};
 use crate::session::Session;
 use crate::store::{CommitId, Expect, Key, Keyed, Range, Row, Scan, Store};
 use crate::value::Value;
+use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use std::sync::{Arc, Mutex};
@@ -23,6 +24,35 @@ use std::sync::{Arc, Mutex};
 pub(super) const LONG: Milliseconds = 11 * 60 * 1_000;
 /// How long rows live that end, at most.
 const LIFE: u64 = 30;
+
+/// How wrong a clock is, at most, to either side: about as long as rows live.
+const SKEW: u64 = 20;
+/// Processes at work, at most.
+pub(super) const PROCESSES: usize = 6;
+
+/// A clock that is ahead of the others, or behind.
+#[derive(Clone, Debug)]
+struct SkewedClock {
+    clock: ManualClock,
+    ahead: Milliseconds,
+}
+
+#[async_trait]
+impl Clock for SkewedClock {
+    fn now(&self) -> Milliseconds {
+        self.clock.now() + self.ahead
+    }
+
+    async fn wait(&self, milliseconds: u64) {
+        self.clock.wait(milliseconds).await;
+    }
+}
+
+/// A process: its clock, and what it remembers.
+struct Process {
+    clock: SkewedClock,
+    shared: Shared,
+}
 
 /// What a caller was told about a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +76,7 @@ pub(super) struct World {
     pub people: Arc<CollectionSchema>,
     pub chance: SeededRandom,
     pub clock: ManualClock,
-    pub shared: Shared,
+    processes: Vec<Process>,
     pub rules: Rules,
     ran: Mutex<Vec<Ran>>,
     /// Calls that were made, and may be made again.
@@ -77,19 +107,30 @@ impl World {
         let schema = wire.ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
         let people = schema.collection("people").unwrap().clone();
         let clock = ManualClock::at(1_700_000_000_000);
-        let more_chance = Arc::new(SeededRandom::new(chance.number()));
-        let shared = Shared::new(Arc::new(clock.clone()), more_chance);
+        let is_skewed = chance.number().is_multiple_of(2);
+        let process = || {
+            let ahead = (chance.number() % (2 * SKEW + 1)) as i64 - SKEW as i64;
+            let ahead = if is_skewed { ahead } else { 0 };
+            if ahead != 0 {
+                wire.count(Fault::Skewed);
+            }
+            let more_chance = Arc::new(SeededRandom::new(chance.number()));
+            let clock = SkewedClock { clock: clock.clone(), ahead };
+            Process { shared: Shared::new(Arc::new(clock.clone()), more_chance), clock }
+        };
+        let processes = (0..PROCESSES).map(|_| process()).collect();
         let (ran, calls) = (Mutex::default(), Mutex::default());
-        World { wire, schema, people, chance, clock, shared, rules, ran, calls, remembers }
+        World { wire, schema, people, chance, clock, processes, rules, ran, calls, remembers }
     }
 
     fn below(&self, limit: u64) -> u64 {
         self.chance.number() % limit
     }
 
-    fn session(&self, later: Milliseconds) -> Session<'_> {
-        let now = self.clock.now() + later;
-        Session::new(&self.wire, &self.schema, now, now + 3_000).sharing(&self.shared)
+    fn session(&self, process: usize, later: Milliseconds) -> Session<'_> {
+        let process = &self.processes[process];
+        let now = process.clock.now() + later;
+        Session::new(&self.wire, &self.schema, now, now + 3_000).sharing(&process.shared)
     }
 
     fn wish(&self) -> Wish {
@@ -103,7 +144,7 @@ impl World {
     }
 
     /// One caller: some changes, one after the other, now and then one that was made before.
-    pub async fn caller(&self, changes: u64) {
+    pub async fn caller(&self, process: usize, changes: u64) {
         for _ in 0..changes {
             let calls = self.calls.lock().unwrap().len() as u64;
             let again = calls > 0 && self.below(4) == 0;
@@ -116,22 +157,23 @@ impl World {
                         let other = Wish { person: (wishes[0].person + 1) % 3, ..self.wish() };
                         wishes.push(other);
                     }
-                    let call = (CommitId::new(self.clock.now(), &self.chance), wishes);
+                    let now = self.processes[process].clock.now();
+                    let call = (CommitId::new(now, &self.chance), wishes);
                     if given {
                         self.calls.lock().unwrap().push(call.clone());
                     }
                     call
                 }
             };
-            self.change(first, &wishes, given).await;
+            self.change(process, first, &wishes, given).await;
         }
     }
 
-    async fn change(&self, first: CommitId, wishes: &[Wish], given: bool) {
-        let mut session = self.session(0);
+    async fn change(&self, process: usize, first: CommitId, wishes: &[Wish], given: bool) {
+        let mut session = self.session(process, 0);
         session.repeatable = given;
         for attempt in 0..5_u8 {
-            session.now = self.clock.now();
+            session.now = self.processes[process].clock.now();
             let id = if attempt == 0 { first } else { derived(first, "again", &[&[attempt]]) };
             let Some(set) = self.set(&mut session, id, wishes).await else { return };
             let number = {
@@ -218,11 +260,11 @@ impl World {
     }
 
     /// The cleaner: now and then it looks at everything there is.
-    pub async fn cleaner(&self, rounds: u64) {
+    pub async fn cleaner(&self, process: usize, rounds: u64) {
         for _ in 0..rounds {
             let keys: Vec<Key> = self.all_entries().into_iter().map(|keyed| keyed.key).collect();
             let later = if self.below(3) == 0 { 0 } else { LONG };
-            let mut session = self.session(later);
+            let mut session = self.session(process, later);
             // What goes wrong is left for the next round.
             let cleaned = clean_by(&mut session, &keys, self.rules).await;
             self.wire.note(|| format!("cleaned {cleaned:?}"));
@@ -247,9 +289,11 @@ impl World {
     }
 
     /// What must hold at every instant: no entry is missing, every unique value is claimed by the
-    /// row that holds it, and so held once.
+    /// row that holds it, and so held once. Of rows that end: until they have ended for the clock
+    /// that is most ahead.
     pub fn check(&self) -> Result<(), String> {
-        let now = self.clock.now();
+        let clocks = self.processes.iter().map(|process| process.clock.now());
+        let now = clocks.fold(self.clock.now(), Milliseconds::max);
         let mut emails = Vec::new();
         for keyed in self.all(self.people.key.space) {
             if !keyed.row.is_live(now) {
@@ -322,7 +366,7 @@ impl World {
     pub async fn clean_up(&self) {
         for _ in 0..8 {
             let keys: Vec<Key> = self.all_entries().into_iter().map(|keyed| keyed.key).collect();
-            let mut session = self.session(LONG);
+            let mut session = self.session(0, LONG);
             clean_by(&mut session, &keys, self.rules).await.unwrap();
         }
     }

@@ -1,0 +1,449 @@
+//! A keyspace moved to another store while it is used.
+//!
+//! ```text
+//! follow from here ─▶ copy ─▶ catch up ─▶ verify ─▶ catch up ┬▶ pause ─▶ last changes ─▶ MOVED
+//!                                                            │   writes wait      durable, in
+//! source: the truth, all the time ───────────────────────────┘                   the source
+//! ```
+//!
+//! # What holds
+//!
+//! - The source is the truth until it has noted on its disk that the keyspace has moved. Whatever
+//!   breaks off before, a crash included, leaves it as it was; a move is then begun anew.
+//! - No acknowledged write is lost. Commits before the pause are in the log of changes, and the log
+//!   is read to its end before the note; commits after the pause are refused, and have done
+//!   nothing.
+//! - What is in the target is what the source holds: every row is written as it lies in the source
+//!   when it is written, again and again if it changes, and is then compared.
+//!
+//! # Rows that cannot come yet
+//!
+//! A row is copied as it is now, not as it was when the log noted it. Its unique value may still
+//! belong to another row in the target, one whose change is further down the log. Such a row waits.
+//! When the log is read to its end, the rows that wait can stand in no one's way but each other's,
+//! as when two rows have exchanged their values: then all of them are taken out and put in anew.
+//!
+//! # Verifying
+//!
+//! Both stores are walked while the source is written, so a difference may be one that the log
+//! already knows of. Rows that differ are noted, and compared once more in the pause, when nothing
+//! changes: then any difference ends the move.
+
+use super::copy::{LASTS_MILLISECONDS, Side, values};
+use super::import::{Existing, Import};
+use super::remove::remove;
+use super::walk::Walk;
+use crate::clock::{Clock, Milliseconds, Random};
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{CollectionSchema, Space};
+use crate::store::{Hold, Key, Keyed, Position, Row};
+use futures_util::FutureExt;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Rows read and written together.
+const ROWS_TOGETHER: usize = 100;
+/// Changed rows of the log that are read together.
+const CHANGES_TOGETHER: usize = 500;
+/// Changed rows that the pause may have to copy.
+const LAG_ROWS_MAX: u64 = 200;
+/// Times the log is read to its end before a target is too slow.
+const ROUNDS_MAX: usize = 50;
+/// How long writes may wait, in milliseconds: after that the move is given up, and they go on.
+const PAUSE_MILLISECONDS_MAX: i64 = 10_000;
+/// Times something is tried again that the target did not answer.
+const TRIES_MAX: u64 = 5;
+/// The first wait before it, in milliseconds.
+const TRY_MILLISECONDS: u64 = 100;
+
+/// What a move is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It copies rows, so many so far.
+    Copying(u64),
+    /// It reads the log, so many changed rows so far.
+    Following(u64),
+    /// It compares rows, so many so far.
+    Verifying(u64),
+    /// Writes wait.
+    Paused,
+}
+
+/// A move that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Rows copied.
+    pub copied: u64,
+    /// Changed rows that followed.
+    pub followed: u64,
+    /// How long writes waited, in milliseconds.
+    pub paused: Milliseconds,
+}
+
+/// A move under way.
+pub struct Moving<'a> {
+    from: Side<'a>,
+    to: Side<'a>,
+    clock: &'a dyn Clock,
+    random: &'a dyn Random,
+    /// Everything up to here is in the target, or waits.
+    position: Position,
+    /// Rows, by their keys in the source, that cannot come yet.
+    waiting: BTreeSet<Key>,
+    /// Rows that were not the same on both sides.
+    suspects: BTreeSet<Key>,
+    copied: u64,
+    followed: u64,
+}
+
+impl<'a> Moving<'a> {
+    /// Begins to follow the source. A target that holds rows is refused, unless they are `known` to
+    /// be what an interrupted move has left: they are then replaced and removed.
+    pub async fn begin(
+        from: Side<'a>,
+        to: Side<'a>,
+        (clock, random): (&'a dyn Clock, &'a dyn Random),
+        known: bool,
+    ) -> Result<Self> {
+        if !known {
+            check_empty(to, clock.now()).await?;
+        }
+        // One that has moved already, or cannot be held, says so before anything is done.
+        from.store.hold(Hold::Open).await?;
+        let position = from.store.follow().await?;
+        let (waiting, suspects) = (BTreeSet::new(), BTreeSet::new());
+        let (copied, followed) = (0, 0);
+        Ok(Moving { from, to, clock, random, position, waiting, suspects, copied, followed })
+    }
+
+    /// Moves everything, telling how far it is; afterwards the source takes no more writes, and
+    /// says that its keyspace is at `place`.
+    pub async fn run(mut self, place: &str, told: &mut (dyn FnMut(Stage) + Send)) -> Result<Moved> {
+        self.copy(told).await?;
+        self.catch_up(told).await?;
+        self.verify(told).await?;
+        self.catch_up(told).await?;
+        told(Stage::Paused);
+        let begun = self.clock.now();
+        let held = Held::pause(self.from).await?;
+        self.settle(held.last, begun.saturating_add(PAUSE_MILLISECONDS_MAX)).await?;
+        held.move_to(place).await?;
+        let paused = self.clock.now().saturating_sub(begun);
+        Ok(Moved { copied: self.copied, followed: self.followed, paused })
+    }
+
+    async fn copy(&mut self, told: &mut (dyn FnMut(Stage) + Send)) -> Result<()> {
+        let collections = self.from.schema.collections().to_vec();
+        for collection in collections {
+            let mut walk = Walk::over(collection.key.space);
+            while let Some(page) = walk.next(self.from.store).await? {
+                let now = self.clock.now();
+                let live = page.into_iter().filter(|keyed| keyed.row.is_live(now));
+                let keys: Vec<Key> = live.map(|keyed| keyed.key).collect();
+                self.copied += keys.len() as u64;
+                self.apply(&keys).await?;
+                told(Stage::Copying(self.copied));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the log until little is left of it.
+    async fn catch_up(&mut self, told: &mut (dyn FnMut(Stage) + Send)) -> Result<()> {
+        for _ in 0..ROUNDS_MAX {
+            let before = self.followed;
+            let end = self.from.store.follow().await?;
+            self.read_log(end, None, told).await?;
+            let waiting: Vec<Key> = std::mem::take(&mut self.waiting).into_iter().collect();
+            self.apply(&waiting).await?;
+            if self.followed - before <= LAG_ROWS_MAX {
+                return Ok(());
+            }
+        }
+        let message = "the target is too slow for what is written meanwhile, so nothing has moved";
+        Err(Error::new(ErrorKind::Busy, message))
+    }
+
+    /// Reads the log up to a commit.
+    async fn read_log(
+        &mut self,
+        end: Position,
+        until: Option<Milliseconds>,
+        told: &mut (dyn FnMut(Stage) + Send),
+    ) -> Result<()> {
+        while self.position < end {
+            self.check_time(until)?;
+            let changes = self.from.store.changes(self.position, CHANGES_TOGETHER).await?;
+            let mut keys = BTreeSet::new();
+            for change in changes.changes {
+                if matches!(self.from.schema.space(change.key.space())?, Space::Rows(_)) {
+                    keys.insert(change.key);
+                }
+            }
+            let keys: Vec<Key> = keys.into_iter().collect();
+            self.apply(&keys).await?;
+            self.followed += keys.len() as u64;
+            self.position = changes.next;
+            told(Stage::Following(self.followed));
+        }
+        Ok(())
+    }
+
+    fn check_time(&self, until: Option<Milliseconds>) -> Result<()> {
+        match until {
+            Some(until) if self.clock.now() > until => {
+                let message = "the last changes took too long to copy, so nothing has moved";
+                Err(Error::new(ErrorKind::Busy, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the target the same as the source, which nobody writes.
+    async fn settle(&mut self, end: Position, until: Milliseconds) -> Result<()> {
+        self.read_log(end, Some(until), &mut |_| {}).await?;
+        let waiting: Vec<Key> = std::mem::take(&mut self.waiting).into_iter().collect();
+        self.apply(&waiting).await?;
+        self.check_time(Some(until))?;
+        if !self.waiting.is_empty() {
+            self.exchange().await?;
+        }
+        let suspects: Vec<Key> = std::mem::take(&mut self.suspects).into_iter().collect();
+        self.apply(&suspects).await?;
+        for keys in suspects.chunks(ROWS_TOGETHER) {
+            self.check_time(Some(until))?;
+            let differ = self.differing(keys).await?;
+            if let Some(key) = differ.first() {
+                let collection = self.collection(key)?;
+                let message = "a row is not the same in the target, so nothing has moved";
+                return Err(
+                    Error::new(ErrorKind::Mismatch, message).with("collection", collection.name())
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that stand in each other's way are taken out together and put in anew.
+    async fn exchange(&mut self) -> Result<()> {
+        let waiting: Vec<Key> = std::mem::take(&mut self.waiting).into_iter().collect();
+        for key in &waiting {
+            self.remove(key).await?;
+        }
+        self.apply(&waiting).await?;
+        match self.waiting.is_empty() {
+            true => Ok(()),
+            false => {
+                let message = "a unique value belongs to two rows, so nothing has moved; \
+                               `keyway scrub` the source";
+                Err(Error::new(ErrorKind::Mismatch, message))
+            }
+        }
+    }
+
+    /// Notes the rows that are not the same on both sides, as far as they last.
+    async fn verify(&mut self, told: &mut (dyn FnMut(Stage) + Send)) -> Result<()> {
+        let mut read = 0;
+        let collections = self.from.schema.collections().to_vec();
+        for collection in &collections {
+            let mut walk = Walk::over(collection.key.space);
+            while let Some(page) = walk.next(self.from.store).await? {
+                let keys: Vec<Key> = page.into_iter().map(|keyed| keyed.key).collect();
+                for keys in keys.chunks(ROWS_TOGETHER) {
+                    let differ = self.differing(keys).await?;
+                    self.suspects.extend(differ);
+                }
+                read += keys.len() as u64;
+                told(Stage::Verifying(read));
+            }
+            self.verify_target(collection, &mut read, told).await?;
+        }
+        Ok(())
+    }
+
+    /// Notes the rows of the target that the source has not.
+    async fn verify_target(
+        &mut self,
+        collection: &Arc<CollectionSchema>,
+        read: &mut u64,
+        told: &mut (dyn FnMut(Stage) + Send),
+    ) -> Result<()> {
+        let target = self.to.schema.collection(collection.name())?.clone();
+        let mut walk = Walk::over(target.key.space);
+        while let Some(page) = walk.next(self.to.store).await? {
+            let now = self.clock.now();
+            let mut keys = Vec::new();
+            for keyed in page.iter().filter(|keyed| keyed.row.is_live(now)) {
+                keys.push(collection.key.encode(&target.key.decode(&keyed.key)?)?);
+            }
+            for keys in keys.chunks(ROWS_TOGETHER) {
+                let differ = self.differing(keys).await?;
+                self.suspects.extend(differ);
+            }
+            *read += page.len() as u64;
+            told(Stage::Verifying(*read));
+        }
+        Ok(())
+    }
+
+    /// Those of these rows, by their keys in the source, that are not the same on both sides.
+    async fn differing(&self, keys: &[Key]) -> Result<Vec<Key>> {
+        let rows = self.from.store.get(keys).await?;
+        let there = keys.iter().map(|key| self.key_in_target(key));
+        let there = there.collect::<Result<Vec<Key>>>()?;
+        let copies = self.to.store.get(&there).await?;
+        let horizon = self.clock.now().saturating_add(LASTS_MILLISECONDS);
+        let mut differ = Vec::new();
+        for (number, key) in keys.iter().enumerate() {
+            let collection = self.collection(key)?;
+            let target = self.to.schema.collection(collection.name())?;
+            let row = rows.get(number).cloned().flatten().filter(|row| row.is_live(horizon));
+            let copy = copies.get(number).cloned().flatten().filter(|row| row.is_live(horizon));
+            let content = |of: &CollectionSchema, key: &Key, row: Option<Row>| {
+                let Some(row) = row else { return Ok(None) };
+                let expires = row.expires;
+                let (_, slots) = values(of, &Keyed { key: key.clone(), row })?;
+                collection.encode(&slots).map(|content| Some((content, expires)))
+            };
+            let there = there.get(number).unwrap_or(key);
+            if content(&collection, key, row)? != content(target, there, copy)? {
+                differ.push(key.clone());
+            }
+        }
+        Ok(differ)
+    }
+
+    fn collection(&self, key: &Key) -> Result<Arc<CollectionSchema>> {
+        match self.from.schema.space(key.space())? {
+            Space::Rows(collection) => Ok(collection.clone()),
+            _ => Err(Error::new(ErrorKind::Internal, "an entry is taken for a row")),
+        }
+    }
+
+    fn key_in_target(&self, key: &Key) -> Result<Key> {
+        let collection = self.collection(key)?;
+        let target = self.to.schema.collection(collection.name())?;
+        target.key.encode(&collection.key.decode(key)?)
+    }
+
+    /// Makes these rows of the target what they are in the source; those that cannot come yet wait.
+    async fn apply(&mut self, keys: &[Key]) -> Result<()> {
+        for keys in keys.chunks(ROWS_TOGETHER) {
+            let now = self.clock.now();
+            let rows = self.from.store.get(keys).await?;
+            let mut live = Vec::new();
+            for (key, row) in keys.iter().zip(rows) {
+                match row.filter(|row| row.is_live(now)) {
+                    Some(row) => live.push(Keyed { key: key.clone(), row }),
+                    None => self.remove(key).await?,
+                }
+            }
+            match self.put(&live).await {
+                Err(error) if error.kind() == ErrorKind::Taken => {}
+                done => {
+                    done?;
+                    continue;
+                }
+            }
+            for keyed in live {
+                match self.put(std::slice::from_ref(&keyed)).await {
+                    Err(error) if error.kind() == ErrorKind::Taken => {
+                        self.waiting.insert(keyed.key);
+                    }
+                    done => done?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn put(&self, rows: &[Keyed]) -> Result<()> {
+        let mut tries = 0;
+        loop {
+            let done = self.put_once(rows).await;
+            match done {
+                Err(error) if error.is_retryable() && tries < TRIES_MAX => {
+                    self.clock.wait(TRY_MILLISECONDS << tries).await;
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn put_once(&self, rows: &[Keyed]) -> Result<()> {
+        let Side { store, schema } = self.to;
+        let mut import = Import::new(store, schema, self.clock, self.random, Existing::Replace);
+        for keyed in rows {
+            let collection = self.collection(&keyed.key)?;
+            let (segments, slots) = values(&collection, keyed)?;
+            let target = schema.collection(collection.name())?.clone();
+            import.row(target, segments, slots, keyed.row.expires).await?;
+        }
+        import.finish().await.map(|_| ())
+    }
+
+    async fn remove(&self, key: &Key) -> Result<()> {
+        let collection = self.to.schema.collection(self.collection(key)?.name())?;
+        let key = self.key_in_target(key)?;
+        let to = (self.to.store, self.to.schema);
+        let mut tries = 0;
+        loop {
+            match remove(to, (self.clock, self.random), collection, &key).await {
+                Err(error) if error.is_retryable() && tries < TRIES_MAX => {
+                    self.clock.wait(TRY_MILLISECONDS << tries).await;
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+async fn check_empty(to: Side<'_>, now: Milliseconds) -> Result<()> {
+    for collection in to.schema.collections() {
+        let mut walk = Walk::over(collection.key.space);
+        while let Some(page) = walk.next(to.store).await? {
+            if page.iter().any(|keyed| keyed.row.is_live(now)) {
+                let message = "the target holds rows already: give an empty one, or say that they \
+                               are what an interrupted move has left";
+                return Err(
+                    Error::new(ErrorKind::Conflict, message).with("collection", collection.name())
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A source that takes no writes; it takes them again if this is dropped.
+struct Held<'a> {
+    source: Side<'a>,
+    /// The last commit before.
+    last: Position,
+    is_moved: bool,
+}
+
+impl<'a> Held<'a> {
+    async fn pause(source: Side<'a>) -> Result<Self> {
+        let mut held = Held { source, last: Position::START, is_moved: false };
+        held.last = source.store.hold(Hold::Paused).await?;
+        Ok(held)
+    }
+
+    async fn move_to(mut self, place: &str) -> Result<()> {
+        self.source.store.hold(Hold::Moved(place.to_string())).await?;
+        self.is_moved = true;
+        Ok(())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if !self.is_moved {
+            // A store takes the order when it is asked; nobody need wait for its answer. One that
+            // has noted the move after all stays as it is.
+            let _ = self.source.store.hold(Hold::Open).now_or_never();
+        }
+    }
+}

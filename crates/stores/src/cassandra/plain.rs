@@ -1,0 +1,115 @@
+//! Writes of rows that no write looks at: one LOGGED BATCH, with a timestamp of its own.
+//!
+//! ```text
+//! batch ─▶ INSERT … USING TIMESTAMP t, DELETE … USING TIMESTAMP t ─▶ all of them, now or soon
+//! ```
+//!
+//! The same batch has the same timestamp, so it may be sent as often as it takes. A table that is
+//! written like this is never written conditionally: the two clocks would not agree.
+
+use super::Ready;
+use super::client::{Bound, Fault, Way};
+use super::read::pause;
+use super::row::Found;
+use super::tables::View;
+use super::time::{life, of_attempt};
+use super::uuids;
+use super::value::{self, Cell};
+use data::store::{Batch, CommitId, Key, Outcome, Row, Write};
+use data::{Error, ErrorKind, Result};
+use tokio::time::Instant;
+
+/// Writes a batch.
+pub(super) async fn commit(ready: &Ready, batch: &Batch, until: Instant) -> Result<Outcome> {
+    let stamp = ready.stamps.of(batch);
+    let (mut tries, mut may_be_there) = (0, false);
+    loop {
+        let fault = match send(ready, batch, stamp, until).await {
+            Ok(()) => return Ok(Outcome::Committed { totals: Vec::new() }),
+            Err(Fault::Refused(error)) => return Err(error),
+            Err(Fault::Unsent(error)) => error,
+            Err(Fault::Lost(error)) => {
+                may_be_there = true;
+                error
+            }
+        };
+        tries += 1;
+        if !pause(batch.id, tries, until).await {
+            return match may_be_there {
+                true => Ok(Outcome::Indeterminate { id: batch.id }),
+                false => Err(fault),
+            };
+        }
+    }
+}
+
+async fn send(ready: &Ready, batch: &Batch, stamp: i64, until: Instant) -> Result<(), Fault> {
+    let mut all: Vec<Bound> = Vec::with_capacity(batch.writes.len());
+    for write in &batch.writes {
+        let view = ready.tables.of(write.key()).map_err(Fault::Refused)?;
+        let cells = view.key_cells(write.key()).map_err(Fault::Refused)?;
+        let stamp = stamp_of(view, write, stamp);
+        all.push(match write {
+            Write::Put { key, .. } => {
+                uuids::check(ready, view, &cells, until).await?;
+                let cells =
+                    inserted(view, (key, cells), write, (batch, stamp)).map_err(Fault::Refused)?;
+                (ready.client.prepare(&insert(view), Way::Again).await?, cells)
+            }
+            Write::Delete { .. } => {
+                let mut bound = vec![value::big(stamp)];
+                bound.extend(cells);
+                (ready.client.prepare(&delete(view), Way::Again).await?, bound)
+            }
+            Write::Add { .. } => return Err(Fault::Refused(uncounted())),
+        });
+    }
+    ready.client.send_together(&all, Way::Again, until).await.map(drop)
+}
+
+/// The timestamp of a write: an entry with an attempt has that of the attempt, whoever writes it
+/// and however late.
+fn stamp_of(view: &View, write: &Write, stamp: i64) -> i64 {
+    if !view.has_attempt {
+        return stamp;
+    }
+    let bytes = write.key().bytes();
+    let attempt = bytes.last_chunk::<16>().map(|bytes| CommitId::from_stored(*bytes));
+    let stamp = attempt.map_or(stamp, of_attempt);
+    stamp + i64::from(matches!(write, Write::Delete { .. }))
+}
+
+fn inserted(
+    view: &View,
+    (key, mut cells): (&Key, Vec<Cell>),
+    write: &Write,
+    (batch, stamp): (&Batch, i64),
+) -> Result<Vec<Cell>> {
+    let Write::Put { value, expires, trail, .. } = write else { return Err(uncounted()) };
+    let row = Row { value: value.clone(), version: None, expires: *expires, trail: trail.clone() };
+    let values = view.value_cells(key, Some(&row), batch.id, &Found::default())?;
+    cells.extend(values.into_iter().map(|cell| match cell {
+        // Under a new key there is nothing to take away.
+        Cell::Null if view.is_written_once => Cell::Unset,
+        cell => cell,
+    }));
+    cells.push(value::big(stamp));
+    cells.push(value::int(usize::try_from(life(*expires, batch.now, false)).unwrap_or(0)));
+    Ok(cells)
+}
+
+fn insert(view: &View) -> String {
+    let table = &view.table;
+    let marks = vec!["?"; table.columns.len()].join(", ");
+    let names = table.names(0..table.columns.len());
+    format!("INSERT INTO {} ({names}) VALUES ({marks}) USING TIMESTAMP ? AND TTL ?", table.name)
+}
+
+fn delete(view: &View) -> String {
+    let table = &view.table;
+    format!("DELETE FROM {} USING TIMESTAMP ? WHERE {}", table.name, table.equal(0..table.key()))
+}
+
+fn uncounted() -> Error {
+    Error::new(ErrorKind::Internal, "a row that counts lies in a table that is written plainly")
+}

@@ -1,0 +1,400 @@
+//! Rows as columns, and back, with what the protocol over group-atomic stores keeps with them.
+//!
+//! ```text
+//! _v      the commit that last wrote the row         _att    the same of a claim
+//! _prev   those before it; first the nil UUID if nobody gave the row a trail
+//! _sums   what each of these commits has brought a counter to, and its end (0: none)
+//! _dead   false: it is there; true: a tombstone; null: it is not there
+//! _ix _ux the entries and claims that belong to it, each with its place among both
+//! ```
+//!
+//! A row that is gone stays for a day as its version and what it remembers, so that no attempt can
+//! take it for one that never was, and a commit that is sent again is known. Pure.
+
+use super::tables::{Held as Holds, KeyPart, View};
+use super::value::{self, Cell};
+use crate::sql::table::Part;
+use bytes::Bytes;
+use data::clock::Milliseconds;
+use data::schema::ContentShape;
+use data::store::{CommitId, Held, Key, Row, Total, Trail, Version};
+use data::{Error, ErrorKind, Result, Value};
+
+/// Commits that a counter remembers.
+const COUNTER_MEMORY: usize = 64;
+/// In the place of a trail that nobody gave.
+const NIL: [u8; 16] = [0; 16];
+/// Bytes of an entry that belongs to a row: its place, its space, its hash, its attempt.
+const HELD_BYTES: usize = 2 + 2 + 8 + 16;
+
+/// What lies under a key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// The row, if it is there.
+    pub(super) row: Option<Row>,
+    /// The commit that last wrote it, there or gone: by it a conditional write is judged.
+    pub(super) version: Option<Version>,
+    /// The commits before that, newest first.
+    pub(super) previous: Vec<CommitId>,
+    /// What the last and each of them has brought a counter to.
+    pub(super) sums: Vec<Total>,
+}
+
+impl Found {
+    /// Whether this commit has written the row, as far as it remembers.
+    pub(super) fn remembers(&self, id: CommitId) -> bool {
+        self.version == Some(id) || self.previous.contains(&id)
+    }
+
+    /// What a commit has brought a counter to.
+    pub(super) fn total_of(&self, id: CommitId) -> Option<Total> {
+        let mut commits = self.version.iter().chain(&self.previous);
+        let place = commits.position(|known| *known == id)?;
+        self.sums.get(place).copied()
+    }
+
+    /// When what lies there goes by itself.
+    pub(super) fn expires(&self) -> Option<Milliseconds> {
+        self.row.as_ref().and_then(|row| row.expires)
+    }
+}
+
+impl View {
+    /// The cells of all columns beside the key, for a row that a commit makes this, or takes away.
+    pub(super) fn value_cells(
+        &self,
+        key: &Key,
+        row: Option<&Row>,
+        id: CommitId,
+        before: &Found,
+    ) -> Result<Vec<Cell>> {
+        let mut cells = vec![Cell::Null; self.table.columns.len() - self.table.key()];
+        let live = row.filter(|row| !row.trail.as_ref().is_some_and(|trail| trail.dead));
+        let (owner, slots) = match (live, &self.of) {
+            (Some(row), Some(of)) => of.take_apart(&row.value)?,
+            _ => Default::default(),
+        };
+        let segments = self.shape().decode(key)?;
+        for (place, value_type, holds) in &self.holds {
+            let Some(column) = self.table.columns.get(*place) else { continue };
+            let of = |values: &[Value], number: usize| match (live, values.get(number)) {
+                (None, _) => Ok(Cell::Null),
+                (Some(_), Some(value)) => value::cell(&column.native, value_type, value)
+                    .map_err(|error| error.with("column", &column.name)),
+                _ => Err(Error::new(ErrorKind::Internal, "a row has too few values")),
+            };
+            let cell = match holds {
+                Holds::Part(Part::Slot(number) | Part::Kept(number)) => of(&slots, *number)?,
+                Holds::Part(Part::Owner(number)) => of(&owner, *number)?,
+                Holds::Part(Part::Segment(number)) => of(&segments, *number)?,
+                Holds::Part(Part::Version) => value::uuid(id.as_bytes()),
+                Holds::Part(Part::Expires) => {
+                    row.and_then(|row| row.expires).map_or(Cell::Null, value::big)
+                }
+                Holds::Part(Part::Literal(_) | Part::SortKey(_)) => Cell::Null,
+                Holds::Previous => self.previous_cell(row, before),
+                Holds::Sums => sums_cell(self.sums(row, before)),
+                Holds::Dead => row.map_or(Cell::Null, |row| {
+                    let dead = row.trail.as_ref().is_some_and(|trail| trail.dead);
+                    Cell::Bytes(Bytes::from_static(if dead { &[1] } else { &[0] }))
+                }),
+                Holds::Entries => held_cell(self, row, false),
+                Holds::Claims => held_cell(self, row, true),
+            };
+            if let Some(slot) = cells.get_mut(*place - self.table.key()) {
+                *slot = cell;
+            }
+        }
+        self.check_end(row, &cells)?;
+        Ok(cells)
+    }
+
+    /// Whether the table can say when a row ends.
+    fn check_end(&self, row: Option<&Row>, cells: &[Cell]) -> Result<()> {
+        let Some(row) = row.filter(|row| !row.trail.as_ref().is_some_and(|trail| trail.dead))
+        else {
+            return Ok(());
+        };
+        let in_key = self.expires.is_some_and(|place| place < self.table.key());
+        let written =
+            self.expires.and_then(|place| cells.get(place.checked_sub(self.table.key())?));
+        let said = written.and_then(Cell::bytes).and_then(|bytes| bytes.try_into().ok());
+        match in_key || row.expires == said.map(i64::from_be_bytes) {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::Internal,
+                "a row ends at another instant than its table can say",
+            )
+            .with("table", &self.table.name)),
+        }
+    }
+
+    /// Whether `_prev` is a list: of rows it is, of entries and claims one commit.
+    fn has_list(&self) -> bool {
+        self.collection().is_some()
+    }
+
+    fn previous_cell(&self, row: Option<&Row>, before: &Found) -> Cell {
+        let given = row.and_then(|row| row.trail.as_ref()).map(|trail| trail.previous.as_slice());
+        if !self.has_list() {
+            return match given {
+                Some([]) => Cell::Null,
+                Some([previous, ..]) => value::uuid(previous.as_bytes()),
+                None => value::uuid(&NIL),
+            };
+        }
+        if let Some(given) = given {
+            return value::list(given.iter().map(|id| id.as_bytes().as_slice()));
+        }
+        let most = if self.counts() { COUNTER_MEMORY } else { Trail::PREVIOUS_MAX };
+        let own = before.version.iter().chain(&before.previous).take(most);
+        let own: Vec<&[u8]> = own.map(|id| id.as_bytes().as_slice()).collect();
+        let marked = std::iter::once(NIL.as_slice()).chain(own);
+        let all: Vec<&[u8]> = marked.collect();
+        value::list(all.into_iter())
+    }
+
+    /// What the last commits have brought a counter to, with the one that makes it this row.
+    fn sums(&self, row: Option<&Row>, before: &Found) -> Vec<Total> {
+        if !self.counts() {
+            return Vec::new();
+        }
+        let now = row.and_then(|row| {
+            let value = i64::from_be_bytes(row.value.as_ref().try_into().ok()?);
+            Some(Total { value, expires: row.expires })
+        });
+        let now = now.unwrap_or(Total { value: 0, expires: None });
+        std::iter::once(now).chain(before.sums.iter().copied().take(COUNTER_MEMORY)).collect()
+    }
+
+    /// What lies under a key by its columns: those that order rows and then the others.
+    pub(super) fn found(&self, key: &Key, columns: &[Option<&[u8]>]) -> Result<Found> {
+        let column = |place: usize| {
+            place.checked_sub(self.table.partition).and_then(|n| columns.get(n).copied()).flatten()
+        };
+        let held = |wanted: &Holds| {
+            let mut holds = self.holds.iter();
+            holds.find(|(_, _, held)| held == wanted).and_then(|(place, _, _)| column(*place))
+        };
+        let version = self.table.version.and_then(column).map(id).transpose()?;
+        let (given, previous) = self.previous(held(&Holds::Previous))?;
+        let sums = held(&Holds::Sums).map(sums).transpose()?.unwrap_or_default();
+        let is_there = match (self.table.is_conditional, self.counts(), self.table.leaves_memory) {
+            (false, _, _) => true,
+            (true, _, false) => version.is_some(),
+            (true, true, true) => self.content.first().and_then(|place| column(*place)).is_some(),
+            (true, false, true) => held(&Holds::Dead).is_some(),
+        };
+        let mut found = Found { row: None, version, previous, sums };
+        if is_there {
+            let dead = held(&Holds::Dead) == Some(&[1]);
+            let trail = match given {
+                true => {
+                    let held = held_of([held(&Holds::Entries), held(&Holds::Claims)])?;
+                    Some(Box::new(Trail { previous: found.previous.clone(), dead, held }))
+                }
+                false => None,
+            };
+            found.row = Some(self.row(key, &column, found.version, (dead, trail))?);
+        }
+        Ok(found)
+    }
+
+    /// Whether somebody gave a trail, and the commits before.
+    fn previous(&self, stored: Option<&[u8]>) -> Result<(bool, Vec<CommitId>)> {
+        let keeps = self.holds.iter().any(|(_, _, held)| *held == Holds::Previous);
+        if !self.has_list() {
+            let previous: Vec<CommitId> = stored.map(id).transpose()?.into_iter().collect();
+            let is_nil = stored == Some(&NIL);
+            return Ok((keeps && !is_nil, if is_nil { Vec::new() } else { previous }));
+        }
+        let Some(stored) = stored else { return Ok((false, Vec::new())) };
+        let parts = value::parts(stored).ok_or_else(|| foreign(self, "_prev"))?;
+        let given = parts.first().is_none_or(|first| *first != NIL);
+        let all: Result<Vec<CommitId>> =
+            parts.into_iter().skip(usize::from(!given)).map(id).collect();
+        let versioned = self.collection().is_some_and(|of| of.mode.has_version());
+        Ok((given && versioned, all?))
+    }
+
+    fn row<'c>(
+        &self,
+        key: &Key,
+        column: &dyn Fn(usize) -> Option<&'c [u8]>,
+        version: Option<Version>,
+        (dead, trail): (bool, Option<Box<Trail>>),
+    ) -> Result<Row> {
+        let segments = self.shape().decode(key)?;
+        let versioned = match (self.collection(), self.table.leaves_memory) {
+            (Some(collection), _) => collection.mode.has_version(),
+            (None, is_entry) => !is_entry,
+        };
+        let expires = match self.expires {
+            Some(place) if place < self.table.key() => match self.parts.get(place) {
+                Some(KeyPart::Segment(number)) => match segments.get(*number) {
+                    Some(Value::Timestamp(at)) => Some(*at),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Some(place) => column(place)
+                .map(|bytes| bytes.try_into().map(i64::from_be_bytes))
+                .transpose()
+                .map_err(|_| foreign(self, "_exp"))?,
+            None => None,
+        };
+        let value = match (&self.of, dead) {
+            (Some(of), false) => of.value(&segments, &self.contents_of(column)?)?,
+            _ => Bytes::new(),
+        };
+        Ok(Row { value, version: version.filter(|_| versioned), expires, trail })
+    }
+
+    fn contents_of<'c>(&self, column: &dyn Fn(usize) -> Option<&'c [u8]>) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.content.len());
+        for place in &self.content {
+            let (Some(named), Some((_, value_type, holds))) = (
+                self.table.columns.get(*place),
+                self.holds.iter().find(|(known, _, _)| known == place),
+            ) else {
+                return Err(Error::new(ErrorKind::Internal, "a column is not in its table"));
+            };
+            values.push(match column(*place) {
+                Some(bytes) => value::read(&named.native, value_type, bytes)
+                    .ok_or_else(|| foreign(self, &named.name))?,
+                None => self.missing(holds),
+            });
+        }
+        Ok(values)
+    }
+
+    /// What a row that was written before a column was added answers for it; null for others.
+    fn missing(&self, holds: &Holds) -> Value {
+        let (Holds::Part(Part::Slot(number) | Part::Kept(number)), Some(of)) = (holds, &self.of)
+        else {
+            return Value::Null;
+        };
+        use crate::sql::content::Of;
+        let fields = match of {
+            Of::Rows(collection) => match &collection.content {
+                ContentShape::Record(record) => Some(&record.fields),
+                _ => None,
+            },
+            Of::Entries { collection, index, .. } => {
+                collection.indexes.get(*index).map(|index| &index.keep.fields)
+            }
+        };
+        let field = fields.and_then(|fields| fields.get(*number));
+        let field = field.filter(|field| !field.field_type.is_optional());
+        field.map_or(Value::Null, |field| field.missing.clone())
+    }
+
+    /// The key of a row of one partition by what orders it; `front` is the space and the group.
+    pub(super) fn key_of(
+        &self,
+        group: &[Value],
+        columns: &[Option<&[u8]>],
+        front: &[u8],
+    ) -> Result<Key> {
+        let mut segments = group.to_vec();
+        let parts = self.parts.iter().enumerate().skip(self.table.partition);
+        for (place, part) in parts {
+            let bytes = columns.get(place - self.table.partition).copied().flatten();
+            let bytes = bytes.ok_or_else(|| foreign(self, "key"))?;
+            match part {
+                KeyPart::Segment(number) => {
+                    let (Some(named), Some(of)) =
+                        (self.table.columns.get(place), self.shape().types.get(*number))
+                    else {
+                        continue;
+                    };
+                    let value = value::read(&named.native, of, bytes);
+                    segments.push(value.ok_or_else(|| foreign(self, &named.name))?);
+                }
+                KeyPart::Slice => {
+                    let start = bytes.try_into().map(i64::from_be_bytes);
+                    let every = self.shape().slices.as_ref().map_or(1, |slices| slices.every);
+                    let start = start.map_err(|_| foreign(self, "bucket"))?;
+                    segments.push(Value::I64(start.div_euclid(every)));
+                }
+                KeyPart::Rest => return Ok(Key::from([front, bytes].concat())),
+                KeyPart::Text(_) => {}
+            }
+        }
+        self.shape().encode(&segments)
+    }
+}
+
+fn id(bytes: &[u8]) -> Result<CommitId> {
+    let bytes = <[u8; 16]>::try_from(bytes);
+    let bytes = bytes.map_err(|_| Error::new(ErrorKind::Corrupt, "a version is no UUID"))?;
+    Ok(CommitId::from_stored(bytes))
+}
+
+fn sums_cell(sums: Vec<Total>) -> Cell {
+    if sums.is_empty() {
+        return Cell::Null;
+    }
+    let numbers = sums.iter().flat_map(|total| [total.value, total.expires.unwrap_or(0)]);
+    let numbers: Vec<[u8; 8]> = numbers.map(i64::to_be_bytes).collect();
+    value::list(numbers.iter().map(<[u8; 8]>::as_slice))
+}
+
+fn sums(stored: &[u8]) -> Result<Vec<Total>> {
+    let unreadable = || Error::new(ErrorKind::Corrupt, "the sums of a counter cannot be read");
+    let parts = value::parts(stored).ok_or_else(unreadable)?;
+    let numbers = parts.into_iter().map(|part| part.try_into().map(i64::from_be_bytes));
+    let numbers: Vec<i64> = numbers.collect::<Result<_, _>>().map_err(|_| unreadable())?;
+    let (pairs, _) = numbers.as_chunks::<2>();
+    let total = |[value, end]: &[i64; 2]| Total {
+        value: *value,
+        expires: Some(*end).filter(|end| *end != 0),
+    };
+    Ok(pairs.iter().map(total).collect())
+}
+
+/// The entries, or the claims, that belong to a row.
+fn held_cell(view: &View, row: Option<&Row>, unique: bool) -> Cell {
+    let Some(trail) = row.and_then(|row| row.trail.as_ref()) else { return Cell::Null };
+    let is_claim = |held: &Held| {
+        let indexes = view.collection().map(|collection| collection.indexes.as_slice());
+        let mut indexes = indexes.unwrap_or_default().iter();
+        indexes.any(|index| index.key.space == held.space && index.model.unique)
+    };
+    let mut bytes = Vec::new();
+    for (place, held) in trail.held.iter().enumerate().filter(|(_, held)| is_claim(held) == unique)
+    {
+        bytes.extend_from_slice(&u16::try_from(place).unwrap_or(u16::MAX).to_be_bytes());
+        bytes.extend_from_slice(&held.space.to_be_bytes());
+        bytes.extend_from_slice(&held.entry);
+        bytes.extend_from_slice(held.attempt.as_bytes());
+    }
+    if bytes.is_empty() { Cell::Null } else { Cell::Bytes(Bytes::from(bytes)) }
+}
+
+/// All that belongs to a row, in its order.
+fn held_of(stored: [Option<&[u8]>; 2]) -> Result<Vec<Held>> {
+    let mut all = Vec::new();
+    for bytes in stored.into_iter().flatten() {
+        let (parts, rest) = bytes.as_chunks::<HELD_BYTES>();
+        if !rest.is_empty() {
+            return Err(Error::new(ErrorKind::Corrupt, "what belongs to a row cannot be read"));
+        }
+        for part in parts {
+            let (place, rest) = part.split_first_chunk::<2>().unwrap_or((&[0; 2], &[]));
+            let (space, rest) = rest.split_first_chunk::<2>().unwrap_or((&[0; 2], &[]));
+            let (entry, attempt) = rest.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+            let (place, space) = (u16::from_be_bytes(*place), u16::from_be_bytes(*space));
+            all.push((place, Held { space, entry: *entry, attempt: id(attempt)? }));
+        }
+    }
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, held)| held).collect())
+}
+
+/// Something that Keyway has not written.
+fn foreign(view: &View, column: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, "a column holds what Keyway does not write")
+        .with("table", &view.table.name)
+        .with("column", column)
+}

@@ -1,0 +1,121 @@
+//! Timestamps of plain writes, and how long rows stay.
+//!
+//! A plain write wins over another by its timestamp, in microseconds. Commits of one process have
+//! growing ones, whatever their clocks say; a commit that is sent again has the one it had, so that
+//! nothing written since is lost. Between processes clocks decide, as everywhere in Cassandra.
+//!
+//! Rows end by the instant that stands in them; the server lets go of them some time after it, so
+//! that clocks may differ.
+
+use data::clock::Milliseconds;
+use data::store::{Batch, CommitId, OUTCOME_KEPT};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// Commits whose timestamps are remembered at most.
+const KNOWN_MAX: usize = 100_000;
+/// An id that is so much older than its batch belongs to a call that is made again.
+const OLD: Milliseconds = 1_000;
+/// How long a row without a version stays after its end, in seconds: clocks differ by less.
+const PLAIN_GRACE: i64 = 60;
+/// How long a row with a version stays after its end or its removal, in seconds: far longer than
+/// any attempt lives that could take it for a row that never was.
+pub(super) const GRACE: i64 = 24 * 60 * 60;
+/// The longest life a server takes, in seconds.
+const LIFE_MAX: i64 = 20 * 365 * 24 * 60 * 60;
+/// The last second at which a server can let go of a row.
+const LAST: i64 = i32::MAX as i64 - 1;
+
+/// The timestamps of commits.
+#[derive(Debug, Default)]
+pub(super) struct Stamps(Mutex<Given>);
+
+#[derive(Debug, Default)]
+struct Given {
+    last: i64,
+    known: HashMap<CommitId, i64>,
+    order: VecDeque<(Milliseconds, CommitId)>,
+}
+
+impl Stamps {
+    /// The timestamp of a batch.
+    pub(super) fn of(&self, batch: &Batch) -> i64 {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stamp) = given.known.get(&batch.id) {
+            return *stamp;
+        }
+        let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
+        let age = batch.now.saturating_sub(batch.id.time());
+        if (OLD..=kept).contains(&age) {
+            // The process that sent it first is gone: behind all that it can have written then.
+            return batch.id.time().saturating_mul(1_000).saturating_add(999);
+        }
+        let stamp = batch.now.saturating_mul(1_000).max(given.last.saturating_add(1));
+        given.last = stamp;
+        given.known.insert(batch.id, stamp);
+        given.order.push_back((batch.now, batch.id));
+        let is_old = |(at, _): &(Milliseconds, CommitId)| batch.now.saturating_sub(*at) > kept;
+        while given.order.len() > KNOWN_MAX || given.order.front().is_some_and(is_old) {
+            if let Some((_, id)) = given.order.pop_front() {
+                given.known.remove(&id);
+            }
+        }
+        stamp
+    }
+}
+
+/// The timestamp with which an attempt writes an entry; it is removed with the next.
+pub(super) fn of_attempt(attempt: CommitId) -> i64 {
+    attempt.time().saturating_mul(1_000)
+}
+
+/// How many seconds a row stays, 0 for ever.
+pub(super) fn life(expires: Option<Milliseconds>, now: Milliseconds, is_judged: bool) -> i64 {
+    let Some(expires) = expires else { return 0 };
+    let left = expires.saturating_sub(now).max(0).saturating_add(999) / 1_000;
+    let life = left.saturating_add(if is_judged { GRACE } else { PLAIN_GRACE });
+    // What a server cannot take stays, and is judged by its end all the same.
+    match life > LIFE_MAX || (now / 1_000).saturating_add(life) > LAST {
+        true => 0,
+        false => life,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data::clock::SeededRandom;
+
+    fn batch(id: CommitId, now: Milliseconds) -> Batch {
+        Batch { id, now, checks: Vec::new(), writes: Vec::new(), deadline: now + 1_000 }
+    }
+
+    #[test]
+    fn timestamps_grow_and_those_of_a_batch_stay() {
+        let (stamps, random) = (Stamps::default(), SeededRandom::new(1));
+        let id = || CommitId::new(1_000_000, &random);
+        let (one, two, three) = (id(), id(), id());
+        let first = stamps.of(&batch(one, 1_000_000));
+        let second = stamps.of(&batch(two, 1_000_000));
+        // A clock that goes back changes nothing.
+        let third = stamps.of(&batch(three, 999_500));
+        assert!(first < second && second < third);
+        assert_eq!(stamps.of(&batch(one, 1_000_400)), first);
+    }
+
+    #[test]
+    fn a_call_made_again_elsewhere_does_not_overtake_what_came_since() {
+        let (one, other, random) = (Stamps::default(), Stamps::default(), SeededRandom::new(1));
+        let again = CommitId::new(1_000_000, &random);
+        let since = one.of(&batch(CommitId::new(1_001_000, &random), 1_001_000));
+        assert!(other.of(&batch(again, 1_002_000)) < since);
+    }
+
+    #[test]
+    fn rows_outlive_their_end() {
+        assert_eq!(life(None, 0, true), 0);
+        assert_eq!(life(Some(1), 0, false), 61);
+        assert_eq!(life(Some(1_000), 2_000, true), GRACE);
+        assert_eq!(life(Some(i64::MAX), 0, false), 0);
+    }
+}

@@ -1,0 +1,269 @@
+//! Values as Cassandra's protocol writes them, and back: the forms are those of the layout.
+//!
+//! ```text
+//! u64 42 ◀─▶ varint 2a      date ◀─▶ days from 2^31      text.. ◀─▶ frozen<list<text>>
+//! ```
+//!
+//! A cell is bytes that the server takes as they are. What cannot be read back as the one value it
+//! came from was written by somebody else, and is reported.
+
+use crate::native::ulid;
+use bytes::Bytes;
+use data::{Error, ErrorKind, Result, Value};
+use keyspace::layout::cql::CqlType;
+use keyspace::model::Type;
+use scylla::cluster::metadata::ColumnType;
+use scylla::serialize::SerializationError;
+use scylla::serialize::value::SerializeValue;
+use scylla::serialize::writers::{CellWriter, WrittenCellProof};
+
+/// A value in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// No value: what is there goes.
+    Null,
+    /// Nothing is said about it: what is there stays.
+    Unset,
+    /// These bytes.
+    Bytes(Bytes),
+}
+
+impl Cell {
+    /// Its bytes, if it has some.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Cell::Bytes(bytes) => Some(bytes),
+            Cell::Null | Cell::Unset => None,
+        }
+    }
+}
+
+impl SerializeValue for Cell {
+    fn serialize<'b>(
+        &self,
+        _: &ColumnType<'_>,
+        writer: CellWriter<'b>,
+    ) -> Result<WrittenCellProof<'b>, SerializationError> {
+        match self {
+            Cell::Null => Ok(writer.set_null()),
+            Cell::Unset => Ok(writer.set_unset()),
+            Cell::Bytes(bytes) => writer.set_value(bytes).map_err(SerializationError::new),
+        }
+    }
+}
+
+/// A number.
+pub(super) fn big(number: i64) -> Cell {
+    copied(&number.to_be_bytes())
+}
+
+/// A small number.
+pub(super) fn int(number: usize) -> Cell {
+    copied(&i32::try_from(number).unwrap_or(i32::MAX).to_be_bytes())
+}
+
+/// A UUID.
+pub(super) fn uuid(bytes: &[u8; 16]) -> Cell {
+    copied(bytes)
+}
+
+/// A text.
+pub(super) fn text(text: &str) -> Cell {
+    copied(text.as_bytes())
+}
+
+fn copied(bytes: &[u8]) -> Cell {
+    Cell::Bytes(Bytes::copy_from_slice(bytes))
+}
+
+/// A list of cells, each written whole; also a list of tuples of cells.
+pub(super) fn list<'c>(cells: impl ExactSizeIterator<Item = &'c [u8]>) -> Cell {
+    let mut bytes = Vec::with_capacity(4 + cells.len() * 20);
+    bytes.extend_from_slice(&length(cells.len()));
+    for cell in cells {
+        part(&mut bytes, cell);
+    }
+    Cell::Bytes(Bytes::from(bytes))
+}
+
+/// Adds a part of a list or a tuple.
+pub(super) fn part(bytes: &mut Vec<u8>, part: &[u8]) {
+    bytes.extend_from_slice(&length(part.len()));
+    bytes.extend_from_slice(part);
+}
+
+fn length(length: usize) -> [u8; 4] {
+    i32::try_from(length).unwrap_or(i32::MAX).to_be_bytes()
+}
+
+/// The parts of a list.
+pub(super) fn parts(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let (count, mut rest) = take_length(bytes)?;
+    let mut parts = Vec::with_capacity(count.min(1_000));
+    for _ in 0..count {
+        let (length, after) = take_length(rest)?;
+        let (part, after) = after.split_at_checked(length)?;
+        parts.push(part);
+        rest = after;
+    }
+    rest.is_empty().then_some(parts)
+}
+
+fn take_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    Some((usize::try_from(i32::from_be_bytes(*length)).ok()?, rest))
+}
+
+/// The cell of a value in a column of this type.
+pub(super) fn cell(native: &CqlType, value_type: &Type, value: &Value) -> Result<Cell> {
+    Ok(match (value, native) {
+        (Value::Null, _) => Cell::Null,
+        (Value::Text(value), CqlType::Text) => text(value),
+        (Value::Bytes(bytes), CqlType::Blob) => Cell::Bytes(bytes.clone()),
+        (Value::Uuid(bytes), CqlType::Blob | CqlType::Uuid) => uuid(bytes),
+        (Value::TimeUuid(bytes), CqlType::TimeUuid) => uuid(bytes),
+        (Value::Bool(value), CqlType::Boolean) => copied(&[u8::from(*value)]),
+        (Value::I64(number) | Value::Duration(number), CqlType::BigInt) => big(*number),
+        (Value::U64(number) | Value::Cell(number), CqlType::VarInt) => varint(*number),
+        (Value::F64(number), CqlType::Double) => copied(&number.to_be_bytes()),
+        (Value::Timestamp(at), CqlType::Timestamp) => big(*at),
+        (Value::Date(days), CqlType::Date) => {
+            copied(&(days.cast_unsigned() ^ 1 << 31).to_be_bytes())
+        }
+        (Value::Ulid(bytes), CqlType::Text) => copied(&ulid::text(bytes)),
+        (Value::Path(parts), CqlType::List(_)) => list(parts.iter().map(|part| part.as_bytes())),
+        (Value::List(values), CqlType::List(inner)) => {
+            let Type::List(element) = value_type.required() else { return Err(unfit()) };
+            let cells: Result<Vec<Cell>> =
+                values.iter().map(|value| cell(inner, element, value)).collect();
+            let cells = cells?;
+            list(cells.iter().map(|cell| cell.bytes().unwrap_or_default()))
+        }
+        (Value::Json(json), CqlType::Json) => Cell::Bytes(Bytes::from(json.to_string())),
+        (Value::List(_), CqlType::Json) => {
+            Cell::Bytes(Bytes::from(value.to_json(value_type).to_string()))
+        }
+        _ => return Err(unfit()),
+    })
+}
+
+/// The shortest two's complement of a number that is not negative.
+fn varint(number: u64) -> Cell {
+    let bytes = number.to_be_bytes();
+    let zeros = usize::try_from(number.leading_zeros() / 8).unwrap_or(0).min(7);
+    let rest = bytes.get(zeros..).unwrap_or_default();
+    match rest.first() {
+        Some(first) if *first >= 0x80 => {
+            let mut signed = vec![0];
+            signed.extend_from_slice(rest);
+            Cell::Bytes(Bytes::from(signed))
+        }
+        _ => copied(rest),
+    }
+}
+
+/// The value of a cell in a column of this type.
+pub(super) fn read(native: &CqlType, value_type: &Type, bytes: &[u8]) -> Option<Value> {
+    let words = || std::str::from_utf8(bytes).ok();
+    let sixteen = || <[u8; 16]>::try_from(bytes).ok();
+    let number = || <[u8; 8]>::try_from(bytes).ok().map(i64::from_be_bytes);
+    Some(match native {
+        CqlType::Text => match value_type.required() {
+            Type::Ulid => Value::Ulid(ulid::from_text(bytes)?),
+            _ => Value::Text(words()?.to_string()),
+        },
+        CqlType::Blob => match value_type.required() {
+            Type::Uuid => Value::Uuid(sixteen()?),
+            _ => Value::Bytes(Bytes::copy_from_slice(bytes)),
+        },
+        CqlType::Uuid => Value::Uuid(sixteen()?),
+        CqlType::TimeUuid => Value::TimeUuid(sixteen()?),
+        CqlType::Boolean => match bytes {
+            [0] => Value::Bool(false),
+            [1] => Value::Bool(true),
+            _ => return None,
+        },
+        CqlType::Int => return None,
+        CqlType::BigInt => match value_type.required() {
+            Type::Duration => Value::Duration(number()?),
+            _ => Value::I64(number()?),
+        },
+        CqlType::VarInt => Value::U64(read_varint(bytes)?),
+        CqlType::Double => {
+            let number = f64::from_be_bytes(<[u8; 8]>::try_from(bytes).ok()?);
+            (!number.is_nan()).then_some(Value::F64(number))?
+        }
+        CqlType::Timestamp => Value::Timestamp(number()?),
+        CqlType::Date => {
+            let days = u32::from_be_bytes(<[u8; 4]>::try_from(bytes).ok()?);
+            Value::Date((days ^ 1 << 31).cast_signed())
+        }
+        CqlType::Json => read_json(value_type, bytes)?,
+        CqlType::List(inner) => read_list(inner, value_type, bytes)?,
+    })
+}
+
+fn read_json(value_type: &Type, bytes: &[u8]) -> Option<Value> {
+    let json = serde_json::from_slice(bytes).ok()?;
+    match value_type.required() {
+        Type::Json => Some(Value::Json(json)),
+        list => Value::from_json(&json, list).ok(),
+    }
+}
+
+fn read_list(inner: &CqlType, value_type: &Type, bytes: &[u8]) -> Option<Value> {
+    let parts = parts(bytes)?;
+    match value_type.required() {
+        Type::Path => {
+            let parts = parts.into_iter().map(|part| String::from_utf8(part.to_vec()).ok());
+            Some(Value::Path(parts.collect::<Option<Vec<String>>>()?))
+        }
+        Type::List(element) => {
+            let values = parts.into_iter().map(|part| read(inner, element, part));
+            Some(Value::List(values.collect::<Option<Vec<Value>>>()?))
+        }
+        _ => None,
+    }
+}
+
+/// A number that is not negative and fits.
+fn read_varint(bytes: &[u8]) -> Option<u64> {
+    let digits = match bytes {
+        [0, rest @ ..] if rest.len() >= 8 => rest,
+        [first, ..] if *first < 0x80 => bytes,
+        _ => return None,
+    };
+    if digits.len() > 8 {
+        return None;
+    }
+    Some(digits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+fn unfit() -> Error {
+    Error::new(ErrorKind::Internal, "a value has not the form of its column")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn numbers_without_a_sign_come_back() {
+        for number in [0, 1, 127, 128, 255, 256, u64::from(u32::MAX), 1 << 63, u64::MAX] {
+            let Cell::Bytes(bytes) = varint(number) else { unreachable!() };
+            assert_eq!(read_varint(&bytes), Some(number));
+            assert!(bytes.len() == 1 || bytes[0] != 0 || bytes[1] >= 0x80, "{number} is not short");
+        }
+        assert_eq!(read_varint(&[0xff]), None);
+        assert_eq!(read_varint(&[]), None);
+        assert_eq!(read_varint(&[1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn lists_are_taken_apart_as_they_were_put_together() {
+        let Cell::Bytes(bytes) = list([&b"a"[..], b"", b"bcd"].into_iter()) else { unreachable!() };
+        assert_eq!(parts(&bytes).unwrap(), [&b"a"[..], b"", b"bcd"]);
+        assert_eq!(parts(&bytes[..bytes.len() - 1]), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Every promise of the suite, and keyspaces and calls by chance.
+
+use crate::{empty, new_place, new_store, now, open, runtime};
+use data::store::Store;
+use data::suite;
+use data::suite::random::{self, Effort};
+use servers::cassandra::Cassandra;
+use std::sync::Arc;
+
+#[test]
+fn it_keeps_its_promises() {
+    runtime().block_on(async {
+        let store: Arc<dyn Store> = new_store();
+        let make = || {
+            let store = store.clone();
+            Box::pin(async { store }) as _
+        };
+        let report =
+            suite::run(&make, &suite::Options { now: now(), ..suite::Options::default() }).await;
+        assert!(report.failed.is_empty(), "{report}");
+        // Entries with their rows at one instant, the log of changes, a batch of checks alone.
+        assert_eq!(report.not_offered.len(), 27, "{report}");
+    });
+}
+
+#[test]
+fn patterns_run_on_it() {
+    runtime().block_on(async {
+        let server = Cassandra::shared();
+        let place = new_place();
+        let store: Arc<dyn Store> = open(server, &place);
+        let make = || {
+            empty(server, &place);
+            let store = store.clone();
+            Box::pin(async { store }) as _
+        };
+        let report = suite::patterns::run(&make, &suite::Options::default()).await.unwrap();
+        assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{report}");
+    });
+}
+
+#[test]
+fn callers_at_the_same_time_agree_on_it() {
+    runtime().block_on(async {
+        let server = Cassandra::shared();
+        let place = new_place();
+        let store: Arc<dyn Store> = open(server, &place);
+        let make = || {
+            empty(server, &place);
+            let store = store.clone();
+            Box::pin(async { store }) as _
+        };
+        let options = suite::Options { now: now(), ..suite::Options::default() };
+        let report = suite::together::run(&make, &options).await.unwrap();
+        assert!(report.failed.is_empty(), "{report}");
+    });
+}
+
+#[test]
+fn it_answers_as_the_oracle() {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let effort = match number("KEYWAY_SEED") {
+        Some(seed) => Effort { seed, keyspaces: 1, operations: 200 },
+        None => {
+            let keyspaces = 3 * number("KEYWAY_EFFORT").unwrap_or(1);
+            Effort { seed: 3_000_000, keyspaces, operations: 120 }
+        }
+    };
+    runtime().block_on(async {
+        let make = || {
+            let store: Arc<dyn Store> = new_store();
+            Box::pin(async { store }) as _
+        };
+        let report = random::run(&make, &effort).await;
+        println!("{} keyspaces, {:?}", report.keyspaces, report.tally);
+        assert!(report.failed.is_empty(), "{}", report.failed.join("\n\n"));
+    });
+}
+
+#[test]
+fn it_is_as_it_was_when_it_is_opened_again() {
+    runtime().block_on(async {
+        let (server, place) = (Cassandra::shared(), new_place());
+        let make = || {
+            let store: Arc<dyn Store> = open(server, &place);
+            Box::pin(async { store }) as _
+        };
+        let options = suite::Options { now: now(), ..suite::Options::default() };
+        assert_eq!(suite::lasts::run(&make, &options).await, Ok(()));
+    });
+}
