@@ -284,8 +284,8 @@ impl Node {
         Node { process, port, _folder: folder }
     }
 
-    /// What a node answers to one word, in one line: many of these are asked, and a program for each
-    /// would take longer.
+    /// What a node answers to one word, in one line: many of these are asked, and a program for
+    /// each would take longer.
     fn ask(&self, word: &str) -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(AGREE_WITHIN))?;

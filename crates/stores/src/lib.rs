@@ -5,7 +5,8 @@
 //!               ├─ engine/     a folder on this machine, no server: the default store
 //!               ├─ files/      a tree of files that people can read and edit
 //!               ├─ postgres/   a schema of a PostgreSQL database, in tables that psql reads
-//!               ├─ redis/      one server: Hashes, Sets and sorted sets, one script a commit
+//!               ├─ redis/      one server or a cluster: Hashes, Sets and sorted sets, one script a
+//!               │              commit
 //!               └─ sqlite/     one database file, in tables that sqlite3 reads
 //! ```
 //!

@@ -9,6 +9,7 @@
 )]
 
 mod check;
+mod cluster;
 mod files;
 #[cfg(unix)]
 mod kinds;

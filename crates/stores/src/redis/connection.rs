@@ -4,8 +4,9 @@
 //! callers ─▶ requests, one behind the other, none waiting for another's reply ─▶ server
 //! ```
 //!
-//! A cluster has one of these for each node. It knows neither names nor scripts. Every request has a time within which it must be answered;
-//! one that was not leaves nothing known about it, and the connection is not used again.
+//! A cluster has one of these for each node. It knows neither names nor scripts. Every request has
+//! a time within which it must be answered; one that was not leaves nothing known about it, and the
+//! connection is not used again.
 
 use super::Options;
 use super::protocol::{Part, Reader};

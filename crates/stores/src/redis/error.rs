@@ -3,7 +3,8 @@
 //! | Redis | here |
 //! |---|---|
 //! | the connection broke or could not be made, a reply took too long | `Unavailable` |
-//! | `LOADING`, `BUSY`, `MASTERDOWN`, `READONLY`, `TRYAGAIN`, `CLUSTERDOWN` | `Unavailable`, worth waiting for |
+//! | `LOADING`, `BUSY`, `MASTERDOWN`, `READONLY` | `Unavailable`, worth waiting for |
+//! | `TRYAGAIN`, `CLUSTERDOWN` of a cluster | the same |
 //! | `OOM`, `MISCONF` | `Unavailable`, nothing was written |
 //! | `WRONGTYPE` | `Mismatch`: another program's key |
 //! | `NOAUTH`, `WRONGPASS`, `NOPERM` | `Denied` |

@@ -175,12 +175,47 @@ impl Place {
         answers: &mut Answers<'_>,
         is_there: bool,
     ) -> Result<Option<Row>> {
+        let (mut content, mut told) = self.content(layout, row, answers, is_there)?;
+        match (self.versions.is_some(), self.trails) {
+            (false, _) => {}
+            (true, Trails::Words) => {
+                told = answers.bytes()?.map(Told::of_words).transpose()?.unwrap_or_default();
+                if told.is_dead() {
+                    content = Some(Bytes::new());
+                }
+            }
+            (true, _) => told.version = answers.bytes()?.map(version).transpose()?,
+        }
+        match &self.ends {
+            Ends::Never | Ends::Field(_) | Ends::Words(_) => {}
+            Ends::Native(grace) => {
+                let drops = Some(answers.number()?).filter(|drops| *drops >= 0);
+                told.expires = drops.map(|drops| drops.saturating_sub(*grace));
+            }
+            Ends::Beside(_) => told.expires = answers.bytes()?.map(instant).transpose()?,
+        }
+        let Told { version, expires, mut trail } = told;
+        if self.trails == Trails::Fields && matches!(self.what, What::Entry(_)) {
+            // One whose attempt expects nothing has no field for it.
+            trail.get_or_insert_with(|| Box::new(Trail::default()));
+        }
+        Ok(content.map(|value| Row { value, version, expires, trail }))
+    }
+
+    /// The content of a row, and what its Hash tells, if it is one.
+    fn content(
+        &self,
+        layout: &Layout,
+        row: &Parts<'_>,
+        answers: &mut Answers<'_>,
+        is_there: bool,
+    ) -> Result<(Option<Bytes>, Told)> {
         let mut told = Told::default();
-        let mut content = match &self.what {
+        let named = |error: Error| self.named(layout, row, error);
+        let content = match &self.what {
             What::Record { fields, .. } => {
                 let found = answers.fields()?;
                 told = Told::of_fields(found)?;
-                let named = |error: Error| self.named(layout, row, error);
                 match (found.is_empty(), told.is_dead()) {
                     (true, _) => None,
                     (false, true) => Some(Bytes::new()),
@@ -212,35 +247,11 @@ impl Place {
             },
             What::Value => answers.bytes()?.map(Bytes::copy_from_slice),
             What::Counter | What::Counters => {
-                let found = answers.bytes()?.map(count).transpose();
-                found.map_err(|error| self.named(layout, row, error))?
+                answers.bytes()?.map(count).transpose().map_err(named)?
             }
             What::Member => is_there.then(Bytes::new),
         };
-        match (self.versions.is_some(), self.trails) {
-            (false, _) => {}
-            (true, Trails::Words) => {
-                told = answers.bytes()?.map(Told::of_words).transpose()?.unwrap_or_default();
-                if told.is_dead() {
-                    content = Some(Bytes::new());
-                }
-            }
-            (true, _) => told.version = answers.bytes()?.map(version).transpose()?,
-        }
-        match &self.ends {
-            Ends::Never | Ends::Field(_) | Ends::Words(_) => {}
-            Ends::Native(grace) => {
-                let drops = Some(answers.number()?).filter(|drops| *drops >= 0);
-                told.expires = drops.map(|drops| drops.saturating_sub(*grace));
-            }
-            Ends::Beside(_) => told.expires = answers.bytes()?.map(instant).transpose()?,
-        }
-        let Told { version, expires, mut trail } = told;
-        if self.trails == Trails::Fields && matches!(self.what, What::Entry(_)) {
-            // One whose attempt expects nothing has no field for it.
-            trail.get_or_insert_with(|| Box::new(Trail::default()));
-        }
-        Ok(content.map(|value| Row { value, version, expires, trail }))
+        Ok((content, told))
     }
 
     /// Whether entries and claims say of themselves what their row cannot be asked for here.

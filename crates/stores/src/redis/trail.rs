@@ -39,8 +39,8 @@ impl Telling<'_> {
         self.trail.is_some_and(|trail| trail.dead)
     }
 
-    /// Adds the fields of a trail to those of a Hash. An entry is told apart by its key, so that one
-    /// whose attempt expects nothing needs none.
+    /// Adds the fields of a trail to those of a Hash. An entry is told apart by its key, so that
+    /// one whose attempt expects nothing needs none.
     pub(super) fn add_fields(&self, is_entry: bool, texts: &mut Texts) {
         let Some(trail) = self.trail else { return };
         if !is_entry || !trail.previous.is_empty() {

@@ -9,9 +9,9 @@
 //! met are remembered and passed over. In a large database there are several rounds, each over a
 //! share of the names, so that no more than [`MET_MAX`] or so are remembered at a time.
 //!
-//! On a cluster one master is walked after the other. A key that is moved meanwhile may be met twice
-//! or never; so the nodes say before and after which slots they have, and where that has changed
-//! they are walked once more, for what was not met.
+//! On a cluster one master is walked after the other. A key that is moved meanwhile may be met
+//! twice or never; so the nodes say before and after which slots they have, and where that has
+//! changed they are walked once more, for what was not met.
 //!
 //! Where a walk has come to is kept here, under the last key it answered; one that nobody remembers
 //! begins anew. The server's own position would be of no use later: it means something else as soon
@@ -25,6 +25,7 @@ use super::error::unexpected;
 use super::layout::{Layout, Place, What};
 use super::listing::ranged;
 use super::member::ListKind;
+use super::met::Met;
 use super::name::Template;
 use super::open::own_line;
 use data::store::limits::PAGE_BYTES_MAX;
@@ -32,8 +33,7 @@ use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
 use data::{Error, ErrorKind, Result};
 use keyspace::key::{Value, encode};
 use redis::{Cmd, Value as Answer};
-use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Walks that are remembered.
@@ -70,38 +70,6 @@ struct Walking {
     keys: VecDeque<Key>,
     /// The names that were met; nothing where meeting one twice does no harm.
     met: Option<Met>,
-}
-
-/// The names that one round of a walk has met.
-#[derive(Debug)]
-struct Met {
-    /// The hashes of a name, by keys that nobody outside knows: nobody can make two alike.
-    keys: [RandomState; 2],
-    hashes: HashSet<(u64, u64)>,
-    /// The round, and how many there are.
-    round: u64,
-    rounds: u64,
-}
-
-impl Met {
-    fn new(rounds: u64) -> Met {
-        let keys = [RandomState::new(), RandomState::new()];
-        Met { keys, hashes: HashSet::new(), round: 0, rounds: rounds.max(1) }
-    }
-
-    /// Whether a name is of this round and is met for the first time.
-    fn is_new(&mut self, name: &[u8]) -> bool {
-        let [one, two] = &self.keys;
-        let hash = (one.hash_one(name), two.hash_one(name));
-        hash.0 % self.rounds == self.round && self.hashes.insert(hash)
-    }
-
-    /// Goes on to the next round; false if that was the last.
-    fn next(&mut self) -> bool {
-        self.hashes = HashSet::new();
-        self.round += 1;
-        self.round < self.rounds
-    }
 }
 
 impl Walking {

@@ -6,7 +6,9 @@
 use crate::app::{App, item};
 use crate::support::{in_runtime, store};
 use crate::work::{live_names, no_entry_is_missing, scrub, under};
+use data::ErrorKind;
 use data::maintain::{Problem, ProblemKind};
+use data::request::Runtime;
 use data::store::Store;
 use serde_json::json;
 use servers::redis_cluster::RedisCluster;
@@ -105,6 +107,57 @@ fn masters_killed_and_restarted_lose_nothing() {
     });
 }
 
+/// The application with little patience.
+async fn impatient(app: &App) -> App {
+    let mut options = app.runtime.options().clone();
+    options.call_milliseconds_max = 400;
+    let (store, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
+    App { runtime: Runtime::open(store, keyspace, options).await.unwrap() }
+}
+
+#[test]
+fn what_cannot_be_done_in_time_is_said_and_can_be_done_later() {
+    let mut cluster = RedisCluster::start(&["--cluster-replica-no-failover", "yes"]);
+    in_runtime(async {
+        let store = store(&cluster).await;
+        let patient = App::open(store.clone() as Arc<dyn Store>).await.unwrap();
+        let app = impatient(&patient).await;
+        let sell = || json!({"shelf": "s", "item_id": "x"});
+        for _ in 0..2 {
+            app.call("sell", sell()).await.unwrap();
+        }
+        // A slot that stays half way: its keys are at two nodes, and no script reaches both.
+        let slot = slot(&cluster, "{shelf:s}");
+        let masters = cluster.masters();
+        let from = cluster.master_of(slot);
+        let to = *masters.iter().find(|master| **master != from).unwrap();
+        cluster.begin_move(slot, from, to);
+        assert!(cluster.move_keys(slot, from, to, "1"));
+        let error = app.call("sell", sell()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(store.redirects().tried_again > 0);
+        while cluster.move_keys(slot, from, to, "100") {}
+        cluster.end_move(slot, from, to);
+        assert_eq!(app.call("sell", sell()).await.unwrap()["total"], json!(3));
+        // Nobody serves the slots of a master that is gone, and then nobody serves any.
+        cluster.kill(to);
+        let other = *masters.iter().find(|master| **master != to).unwrap();
+        while !cluster.cli(other, &["CLUSTER", "INFO"]).contains("cluster_state:fail") {
+            pause(50).await;
+        }
+        let error = app.call("sell", sell()).await.unwrap_err();
+        let kinds = [ErrorKind::Unavailable, ErrorKind::Indeterminate];
+        assert!(kinds.contains(&error.kind()), "{error}");
+        let error = app.call("add_item", item("i", "other", 1)).await.unwrap_err();
+        assert!(kinds.contains(&error.kind()), "{error}");
+        assert!(store.redirects().down > 0);
+        // It kept nothing on disk, and comes back with its slots and without its rows.
+        cluster.restart(to);
+        cluster.wait_until_whole();
+        patient.surely("add_item", item("j", "other", 1)).await;
+    });
+}
+
 /// A replica that has not heard the last commits of its master takes over.
 #[test]
 fn what_a_failover_loses_is_found_and_mended() {
@@ -162,5 +215,59 @@ fn what_a_failover_loses_is_found_and_mended() {
         cluster.restart(master);
         cluster.wait_until_whole();
         app.call("add_item", item("last", "s", 2_000)).await.unwrap();
+        failed_over_under_load(&mut cluster, Arc::new(app)).await;
     });
+}
+
+/// A master is killed while callers add items, and its replica takes over.
+async fn failed_over_under_load(cluster: &mut RedisCluster, app: Arc<App>) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let adds = |worker: usize| {
+        let (app, is_over) = (app.clone(), is_over.clone());
+        tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for number in 0.. {
+                if is_over.load(Ordering::SeqCst) {
+                    break;
+                }
+                let id = format!("load-{worker}-{number}");
+                // Whatever became of the others is not known, and not asked for.
+                if app.call("add_item", item(&id, "load", number)).await.is_ok() {
+                    acknowledged.push(id);
+                }
+            }
+            acknowledged
+        })
+    };
+    let workers: Vec<_> = (0..4).map(adds).collect();
+    pause(500).await;
+    let master = cluster.masters()[1];
+    let replica = cluster.replica_of(master);
+    cluster.kill(master);
+    cluster.wait_until_master(replica);
+    cluster.wait_until_whole();
+    pause(500).await;
+    is_over.store(true, Ordering::SeqCst);
+    let mut kept = Vec::new();
+    let mut lost = 0;
+    for worker in workers {
+        for id in worker.await.expect("a worker ends well") {
+            let found = app.call("item", json!({"item_id": id})).await.unwrap();
+            match found["row"].is_object() {
+                true => kept.push((id, found["row"]["name"].clone())),
+                false => lost += 1,
+            }
+        }
+    }
+    println!("{} items kept, {lost} lost", kept.len());
+    assert!(kept.len() > 20, "the workers have worked: {}", kept.len());
+    let (_, found) = scrub(&app, LATER, true).await;
+    assert!(found.iter().all(|problem| problem.repaired), "{found:?}");
+    let (_, found) = scrub(&app, LATER, false).await;
+    assert!(found.is_empty(), "{found:?}");
+    for (id, name) in kept {
+        let named = app.call("item_named", json!({"name": name})).await.unwrap();
+        assert_eq!(named["row"]["item_id"], json!(id), "{id} is not found by its name");
+    }
+    live_names(&app).await;
 }

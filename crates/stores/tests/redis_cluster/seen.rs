@@ -1,5 +1,5 @@
-//! Recognisable: after the five applications' calls, every key in the nodes, its type and the fields
-//! of its Hash are a line of the printed layout.
+//! Recognisable: after the five applications' calls, every key in the nodes, its type and the
+//! fields of its Hash are a line of the printed layout.
 
 use crate::seen_common::{APPS, LOOK, Line, Look, Seen, Watched, held};
 use crate::support::{ahead, in_runtime, options, store};

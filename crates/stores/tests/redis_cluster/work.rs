@@ -97,7 +97,8 @@ impl Work {
             assert_eq!(named.unwrap()["row"]["item_id"], json!(id), "{id} is not found by name");
             assert!(listed[shelf].contains(id), "{id} is not on {shelf}");
         }
-        for id in self.gone.lock().unwrap().iter() {
+        let gone = self.gone.lock().unwrap().clone();
+        for id in &gone {
             let found = app.call("item", json!({"item_id": id})).await.unwrap();
             assert!(found["row"].is_null(), "{id} is back: {found}");
         }

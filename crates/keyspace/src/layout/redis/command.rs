@@ -63,11 +63,8 @@ impl Page<'_> {
                 vec![format!("ZADD {name} 0 {}", slice_text(form, self.slice_start(held)))]
             }
             Role::Versions => {
-                let trail = match has_trails(self.keyspace, self.store, collection) {
-                    true => quote(self.beside_example(collection).as_bytes()),
-                    false => example::VERSION.to_string(),
-                };
-                vec![format!("HSET {name} {} {trail}", quote(primary.as_bytes()))]
+                let told = self.beside_example(collection);
+                vec![format!("HSET {name} {} {told}", quote(primary.as_bytes()))]
             }
             Role::Expiries => {
                 let member = match index {
@@ -156,8 +153,12 @@ impl Page<'_> {
 
     /// What is kept beside a group for a row that has no fields.
     fn beside_example(&self, collection: &Collection) -> String {
+        if !has_trails(self.keyspace, self.store, collection) {
+            return example::VERSION.to_string();
+        }
         let ends = collection.ttl.as_ref().map(|_| format!(" x{}", ends(collection).instant()));
-        format!("{}{} p", example::VERSION, ends.unwrap_or_default())
+        let words = format!("{}{} p", example::VERSION, ends.unwrap_or_default());
+        quote(words.as_bytes())
     }
 
     /// The bytes of an example member.
