@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod copy;
+pub(crate) mod live;
 pub(crate) mod doc;
 pub(crate) mod explain;
 pub(crate) mod export;
