@@ -138,6 +138,34 @@ fn the_applications_run_on_redis() {
     }
 }
 
+#[test]
+fn the_applications_run_on_redis_cluster() {
+    // Rows of several places in one call: refused by the checker too.
+    let refused = ["a key event log and its head", "direct messages", "registries"];
+    let runtime = tokio::runtime::Runtime::new().expect("a run time can be made");
+    let _entered = runtime.enter();
+    let cluster = servers::redis_cluster::RedisCluster::start(&[]);
+    let options = stores::redis::ClusterOptions {
+        nodes: cluster.addresses(),
+        ..stores::redis::ClusterOptions::default()
+    };
+    let make = || {
+        cluster.flush();
+        let options = options.clone();
+        Box::pin(async move {
+            let store = stores::redis::RedisStore::open_cluster(options).await;
+            let store = store.expect("it can be opened");
+            Arc::new(data::suite::Ahead::of_clock(Arc::new(store))) as Arc<dyn Store>
+        }) as _
+    };
+    for (name, report) in play_all(&make) {
+        assert!(report.failed.is_empty(), "{name}: {report}");
+        for (script, _) in &report.not_offered {
+            assert!(refused.contains(script), "{name}: {script} is refused: {report}");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_applications_run_on_postgres_and_leave_what_the_layout_prints() {

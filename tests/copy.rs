@@ -15,6 +15,7 @@ use keyway::Keyway;
 use servers::postgres::Postgres;
 use servers::process::Folder;
 use servers::redis::RedisServer;
+use servers::redis_cluster::RedisCluster;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::runtime::Runtime;
@@ -29,10 +30,12 @@ struct Stores {
     folder: Folder,
     postgres: Postgres,
     redis: RedisServer,
+    cluster: RedisCluster,
     number: AtomicU32,
 }
 
-const KINDS: [&str; 6] = ["memory", "engine", "files", "sqlite", "postgres", "redis"];
+const KINDS: [&str; 7] =
+    ["memory", "engine", "files", "sqlite", "postgres", "redis", "redis-cluster"];
 
 impl Stores {
     fn start() -> Stores {
@@ -40,6 +43,7 @@ impl Stores {
             folder: Folder::new("copy"),
             postgres: Postgres::start(),
             redis: RedisServer::start(&["--appendonly", "yes"]),
+            cluster: RedisCluster::start(&["--appendonly", "yes"]),
             number: AtomicU32::new(0),
         }
     }
@@ -58,6 +62,9 @@ impl Stores {
                 format!("{url}?durability=process")
             }
             "redis" => format!("{}?prefix=copy{number}:&durability=process", self.redis.url()),
+            "redis-cluster" => {
+                format!("{}?prefix=copy{number}:&durability=process", self.cluster.url())
+            }
             other => panic!("no store is called {other}"),
         }
     }

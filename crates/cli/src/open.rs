@@ -133,6 +133,9 @@ fn absent(place: &str, wanted: &Wanted<'_>, kind: StoreKind) -> Failure {
         StoreKind::Sqlite => "sqlite:FILE",
         StoreKind::Postgres => "postgres://HOST/DATABASE",
         StoreKind::Redis => "redis://HOST:PORT/DATABASE",
+        StoreKind::RedisCluster => "redis-cluster://HOST:PORT,HOST:PORT",
+        StoreKind::Cassandra => "cassandra://HOST,HOST/KEYSPACE",
+        StoreKind::Scylla => "scylla://HOST,HOST/KEYSPACE",
         _ => "engine:DIRECTORY",
     };
     let problem = format!("there is no store in {place}");
@@ -170,7 +173,11 @@ pub(crate) fn path(url: &StoreUrl) -> Option<&Path> {
     match url {
         StoreUrl::Engine { directory, .. } | StoreUrl::Files { directory, .. } => Some(directory),
         StoreUrl::Sqlite { file, .. } => Some(file),
-        StoreUrl::Memory | StoreUrl::Postgres(_) | StoreUrl::Redis(_) => None,
+        StoreUrl::Memory
+        | StoreUrl::Postgres(_)
+        | StoreUrl::Redis(_)
+        | StoreUrl::RedisCluster(_)
+        | StoreUrl::Cassandra(_) => None,
     }
 }
 

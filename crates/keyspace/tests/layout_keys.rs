@@ -6,7 +6,7 @@ use keyspace::layout::files::{self, Holds};
 use keyspace::layout::indexeddb::{self, Cursor, Element};
 use keyspace::layout::redis::{Container, Expires, MemberForm, RedisType, Role, SliceForm};
 use keyspace::layout::{self, engine, redis};
-use keyspace::model::{FilePart, Key, Keyspace, Part};
+use keyspace::model::{FilePart, Key, Keyspace, Part, StoreKind};
 use std::path::Path;
 
 /// The applications, and the keyspaces written for these tests.
@@ -31,7 +31,7 @@ fn name(container: &Container) -> String {
 
 /// The containers of a collection or index, helpers included: name, type, role.
 fn containers_of(keyspace: &Keyspace, served: &str) -> Vec<(String, RedisType, Role)> {
-    redis::containers(keyspace)
+    redis::containers(keyspace, StoreKind::Redis)
         .iter()
         .filter(|container| container.serves.name() == served)
         .map(|container| (name(container), container.redis_type, container.role))
@@ -39,7 +39,7 @@ fn containers_of(keyspace: &Keyspace, served: &str) -> Vec<(String, RedisType, R
 }
 
 fn container(keyspace: &Keyspace, served: &str, role: Role) -> Container {
-    let mut all = redis::containers(keyspace).into_iter();
+    let mut all = redis::containers(keyspace, StoreKind::Redis).into_iter();
     all.find(|container| container.serves.name() == served && container.role == role).unwrap()
 }
 
@@ -203,7 +203,7 @@ fn entries_that_keep_fields_are_hashes() {
 #[test]
 fn extra_fields_are_there_only_where_they_are_needed() {
     let fields = |keyspace: &Keyspace, name: &str| {
-        redis::extra_fields(keyspace, keyspace.collection(name).unwrap())
+        redis::extra_fields(keyspace, StoreKind::Redis, keyspace.collection(name).unwrap())
     };
     let shapes = read("shapes");
     assert_eq!(fields(&shapes, "events"), [""; 0]);
@@ -216,7 +216,7 @@ fn extra_fields_are_there_only_where_they_are_needed() {
 fn containers_of_one_group_have_one_place_on_a_cluster() {
     for app in ALL {
         let keyspace = read(app);
-        for container in redis::containers(&keyspace) {
+        for container in redis::containers(&keyspace, StoreKind::RedisCluster) {
             let collection = keyspace.collection(&container.serves.collection).unwrap();
             let key = match &container.serves.index {
                 Some(name) => &collection.index(name).unwrap().key,
@@ -235,7 +235,7 @@ fn containers_of_one_group_have_one_place_on_a_cluster() {
 fn only_what_is_shared_has_a_name_twice() {
     for app in ALL {
         let mut seen: Vec<String> = Vec::new();
-        for container in redis::containers(&read(app)) {
+        for container in redis::containers(&read(app), StoreKind::Redis) {
             let name = name(&container);
             assert!(container.role.is_shared() || !seen.contains(&name), "{app}: {name}");
             seen.push(name);

@@ -4,16 +4,20 @@
 //! memory:                              engine:./data?durability=process
 //! ./data            a path alone       engine:/opt/my%20app
 //! files:./tree                         redis://:secret@host:6379/0?prefix=app:
+//!                                      redis-cluster://:secret@host:7000,host:7001?prefix=app:
 //! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
 //! postgres://user:password@host:5432/database?durability=power&connections=16
+//! cassandra://host:9042,host/keyspace?replication=3
 //! ```
 //!
 //! Parsing asks nothing of the machine. An error names the scheme or the parameter and never the
 //! rest, which may hold a password.
 
+mod cassandra;
 mod embedded;
 mod postgres;
 mod redis;
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -24,11 +28,14 @@ use data::{Error, ErrorKind, Result};
 use keyspace::model::StoreKind;
 use std::path::PathBuf;
 use std::str::FromStr;
-use stores::redis::Options as RedisOptions;
+use stores::cassandra::Options as CassandraOptions;
+use stores::redis::{ClusterOptions, Options as RedisOptions};
 
 /// What can be opened in this version, for messages.
 const OFFERED: &str = "memory:, engine:DIRECTORY, files:DIRECTORY, sqlite:FILE, \
-                       postgres://HOST/DATABASE, redis://HOST:PORT/DATABASE, or a directory";
+                       postgres://HOST/DATABASE, redis://HOST:PORT/DATABASE, \
+                       redis-cluster://HOST:PORT,HOST:PORT, cassandra://HOST,HOST/KEYSPACE, \
+                       scylla://HOST/KEYSPACE, or a directory";
 
 /// The parameter for what a commit survives.
 const DURABILITY: &str = "durability";
@@ -76,6 +83,11 @@ pub enum StoreUrl {
     Postgres(PostgresUrl),
     /// `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]?prefix=TEXT&durability=power|process|none`
     Redis(RedisOptions),
+    /// `redis-cluster://[[USER]:PASSWORD@]HOST[:PORT],…?prefix=TEXT&durability=power|process|none`
+    RedisCluster(ClusterOptions),
+    /// `cassandra://[USER:PASSWORD@]HOST[:PORT],…/KEYSPACE?replication=3&durability=power|process`,
+    /// and the same with `scylla`
+    Cassandra(CassandraOptions),
 }
 
 impl StoreUrl {
@@ -88,6 +100,9 @@ impl StoreUrl {
             StoreUrl::Sqlite { .. } => StoreKind::Sqlite,
             StoreUrl::Postgres(_) => StoreKind::Postgres,
             StoreUrl::Redis(_) => StoreKind::Redis,
+            StoreUrl::RedisCluster(_) => StoreKind::RedisCluster,
+            StoreUrl::Cassandra(options) if options.is_scylla => StoreKind::Scylla,
+            StoreUrl::Cassandra(_) => StoreKind::Cassandra,
         }
     }
 }
@@ -111,6 +126,12 @@ impl FromStr for StoreUrl {
             Some(StoreKind::Sqlite) => embedded::sqlite(path, query),
             Some(StoreKind::Postgres) => postgres::parse(path, query).map(StoreUrl::Postgres),
             Some(StoreKind::Redis) => redis::parse(path, query).map(StoreUrl::Redis),
+            Some(StoreKind::RedisCluster) => {
+                redis::parse_cluster(path, query).map(StoreUrl::RedisCluster)
+            }
+            Some(of @ (StoreKind::Cassandra | StoreKind::Scylla)) => {
+                cassandra::parse(path, query, of == StoreKind::Scylla).map(StoreUrl::Cassandra)
+            }
             None if scheme.eq_ignore_ascii_case("rediss") => Err(Error::new(
                 ErrorKind::Unsupported,
                 "TLS to Redis is not offered yet: use `redis://` through a tunnel, such as \

@@ -7,6 +7,7 @@ use data::{Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::path::PathBuf;
 use std::sync::Arc;
+use stores::cassandra::CassandraStore;
 use stores::engine::{self, EngineStore};
 #[cfg(unix)]
 use stores::files::{self, FilesStore};
@@ -38,6 +39,10 @@ pub async fn open(url: &StoreUrl) -> Result<Arc<dyn Store>> {
             Ok(Arc::new(store))
         }
         StoreUrl::Redis(options) => Ok(Arc::new(RedisStore::open(options.clone()).await?)),
+        StoreUrl::RedisCluster(options) => {
+            Ok(Arc::new(RedisStore::open_cluster(options.clone()).await?))
+        }
+        StoreUrl::Cassandra(options) => Ok(Arc::new(CassandraStore::open(options.clone())?)),
     }
 }
 
@@ -75,13 +80,22 @@ pub async fn look(url: &StoreUrl, keyspace: &Keyspace) -> Result<Found> {
             store.close().await?;
             Found { place: store.describe().address, holds: holds? }
         }
-        StoreUrl::Redis(options) => {
-            let store = RedisStore::open(options.clone()).await?;
-            let holds = store.holds().await;
-            store.close().await?;
-            Found { place: store.describe().address, holds: holds? }
+        StoreUrl::Redis(options) => held(RedisStore::open(options.clone()).await?).await?,
+        StoreUrl::RedisCluster(options) => {
+            held(RedisStore::open_cluster(options.clone()).await?).await?
+        }
+        StoreUrl::Cassandra(options) => {
+            let store = CassandraStore::open(options.clone())?;
+            let holds = store.holds(keyspace).await?;
+            Found { place: store.describe().address, holds }
         }
     })
+}
+
+async fn held(store: RedisStore) -> Result<Found> {
+    let holds = store.holds().await;
+    store.close().await?;
+    Ok(Found { place: store.describe().address, holds: holds? })
 }
 
 #[cfg(unix)]

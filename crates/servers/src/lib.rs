@@ -18,3 +18,4 @@ pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod redis;
+pub mod redis_cluster;

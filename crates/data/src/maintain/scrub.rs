@@ -291,11 +291,14 @@ impl Scrub<'_> {
         };
         let Some(index) = suspect.collection.indexes.get(position) else { return Ok(None) };
         let now = self.clock.now();
-        let keys = [owner.clone(), suspect.key.clone()];
+        // Of an entry that is missing, the key is known without its attempt only.
+        let is_there = suspect.kind == ProblemKind::LeftBehind;
+        let keys = std::iter::once(owner).chain(is_there.then_some(&suspect.key));
+        let keys: Vec<Key> = keys.cloned().collect();
         let mut rows = self.store.get(&keys).await?.into_iter();
         let (row, found) = (rows.next().flatten(), rows.next().flatten());
         let row = row.filter(|row| row.is_live(now));
-        if suspect.kind == ProblemKind::LeftBehind {
+        if is_there {
             let Some(found) = found.filter(|found| !found.is_expired(now)) else { return Ok(None) };
             let keyed = Keyed { key: suspect.key.clone(), row: found };
             let collection = suspect.collection;

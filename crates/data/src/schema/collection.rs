@@ -9,8 +9,9 @@ use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{
-    Atomicity, BodyType, Collection, Content, DefaultValue, Field, Keyspace, Mode, StoreKind, Type,
+    BodyType, Collection, Content, DefaultValue, Field, Key, Keyspace, Mode, Part, StoreKind, Type,
 };
+use keyspace::plan::place;
 use std::sync::Arc;
 
 /// A collection with a store's numbers.
@@ -65,9 +66,9 @@ impl CollectionSchema {
     ) -> Result<Self> {
         let name = model.name.value.as_str();
         let mode = keyspace.mode(&model);
-        let family = family(keyspace, catalogue, &model)?;
+        let family = family(keyspace, kind, catalogue, &model)?;
         let mut key = KeyShape::new(number(catalogue, name)?, &model.key, family);
-        if let (Some(bucket), Atomicity::Group) = (&model.bucket, kind.atomicity()) {
+        if let (Some(bucket), true) = (&model.bucket, kind.cuts_groups()) {
             key = key.sliced(bucket, number(catalogue, &format!("{name}/slices"))?);
         }
         let slots = slots(&model);
@@ -181,19 +182,43 @@ pub(super) fn number(catalogue: &Catalogue, name: &str) -> Result<u16> {
     })
 }
 
-/// The smallest number among the collections whose rows live in the same group.
-fn family(keyspace: &Keyspace, catalogue: &Catalogue, model: &Collection) -> Result<u16> {
+/// The smallest number among the collections whose rows live in the same place.
+fn family(
+    keyspace: &Keyspace,
+    kind: StoreKind,
+    catalogue: &Catalogue,
+    model: &Collection,
+) -> Result<u16> {
+    let by_name = kind == StoreKind::RedisCluster;
+    let apart = |of: &Collection| !by_name && (of.bucket.is_some() || of.history.is_some());
     let mut smallest = number(catalogue, &model.name.value)?;
-    if model.bucket.is_some() || model.history.is_some() {
+    if apart(model) {
         return Ok(smallest);
     }
     for other in &keyspace.collections {
-        let apart = other.bucket.is_some() || other.history.is_some();
-        if !apart && other.key.shares_group_with(&model.key) {
+        let together = match by_name {
+            true => is_named_alike(&other.key, &model.key),
+            false => other.key.shares_group_with(&model.key),
+        };
+        if !apart(other) && together {
             smallest = smallest.min(number(catalogue, &other.name.value)?);
         }
     }
     Ok(smallest)
+}
+
+/// Whether the places of two keys have one name if their values are the same: a cluster knows a
+/// place by its name alone, whatever its segments are called.
+fn is_named_alike(one: &Key, other: &Key) -> bool {
+    let (one, other) = (place(one), place(other));
+    one.len() == other.len()
+        && one.iter().zip(other).all(|parts| match parts {
+            (Part::Literal(one), Part::Literal(other)) => one == other,
+            (Part::Segment(one), Part::Segment(other)) => {
+                one.segment_type == other.segment_type && one.descending == other.descending
+            }
+            _ => false,
+        })
 }
 
 fn slots(model: &Collection) -> Vec<Slot> {

@@ -58,7 +58,7 @@ impl IndexSchema {
         let space = number(catalogue, &name)?;
         let mut key = KeyShape::new(space, &model.key, space);
         let grouped = kind.atomicity() == Atomicity::Group;
-        if let (Some(bucket), true) = (&model.bucket, grouped) {
+        if let (Some(bucket), true) = (&model.bucket, kind.cuts_groups()) {
             key = key.sliced(bucket, number(catalogue, &format!("{name}/slices"))?);
         }
         key.attempt = grouped && mode == Mode::Conditional && !model.unique;

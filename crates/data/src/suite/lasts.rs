@@ -7,8 +7,8 @@
 //! The other cases never let go of a store, and one that keeps everything in memory passes them.
 
 use super::bench::{
-    Bench, Checked, HOUR, add, add_until, check, delete, holds, pass, plain_until, put, same,
-    until, unversioned, versioned,
+    Bench, Checked, HOUR, add, add_until, check, delete, holds, pass, plain_until, put, put_until,
+    same, until, unversioned, versioned,
 };
 use super::{Make, Options, keyspace, seed};
 use crate::store::{Batch, Expect, Total};
@@ -54,16 +54,18 @@ impl Written {
         let (kept, gone, ends) =
             (key("notes", "kept")?, key("notes", "gone")?, key("copies", "x")?);
         let (count, hour, gate) = (key("counts", "c")?, key("hours", "h")?, key("gates", "g")?);
+        let lease = key("leases", "l")?;
         bench.write(vec![put(&kept, "old"), put(&gone, "old")]).await?;
-        let rows =
-            bench.batch(vec![check(&ends, Expect::Absent)], vec![put(&kept, "new"), delete(&gone)]);
+        let rows = bench
+            .batch(vec![check(&lease, Expect::Absent)], vec![put(&kept, "new"), delete(&gone)]);
         let adds = bench.batch(
             Vec::new(),
             vec![add(&count, 5), add_until(&hour, 7, Some(end)), pass(&gate, 2, 10, end)],
         );
         let plain = bench.batch(Vec::new(), vec![plain_until(&ends, "plain", Some(end))]);
+        let leased = bench.batch(Vec::new(), vec![put_until(&lease, "leased", Some(end))]);
         let mut batches = Vec::new();
-        for batch in [&rows, &adds, &plain] {
+        for batch in [&rows, &adds, &plain, &leased] {
             batches.push((batch.clone(), bench.committed(batch).await?));
         }
         let number = |number: i64| number.to_be_bytes().to_vec();
@@ -72,6 +74,7 @@ impl Written {
                 (kept, versioned("new", rows.id)),
                 (gone, None),
                 (ends, until(unversioned("plain"), end)),
+                (lease, until(versioned("leased", leased.id), end)),
                 (count, unversioned(number(5))),
                 (hour, until(unversioned(number(7)), end)),
                 (gate, until(unversioned(number(2)), end)),

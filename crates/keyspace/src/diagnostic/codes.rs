@@ -99,6 +99,7 @@ codes! {
     ID_ONLY_IN_VALUE = 120 Warning "an id that is kept only in values", "rows that hold it could never be found by it";
     BAD_FILE_NAME = 121 Error "a file name that does not tell rows apart", "on disk one row would overwrite another";
     SHARED_FILE_NAME = 122 Warning "a file name that two rows can share", "the second row would be refused when it is written";
+    LOST_BY_FAILOVER = 123 Note "commits that a failover may lose", "the last acknowledged commits of a node may be gone when its replica takes over";
     UNDECLARED_FIELD = 301 Error "a field that is not declared", "there is nothing to read or write under that name";
     UNKNOWN_NAME = 302 Error "a name that is not declared", "there is nothing of that name";
     FIELD_TWICE = 303 Error "a field with the name of a key segment", "a record would hold two values under one name";

@@ -18,6 +18,8 @@ use std::borrow::Cow;
 pub const NOW: i64 = 1_794_736_800_000;
 /// An example of a version: 16 bytes in base64url.
 pub const VERSION: &str = "AaHg21HMUACAAAAAAAAAAQ";
+/// An example of an entry that a row holds: 26 bytes in base64url.
+pub const HELD: &str = "AAIBAgMEBQYHCAGh4NtRzFAAgAAAAAAAAAE";
 /// The geohash of the example place, 59.9139 N 10.7522 E.
 const GEOHASH: &str = "u4xsudvxb2mq";
 /// How long after the instant of every example rows end that say when.

@@ -12,21 +12,27 @@
 //! ```
 //!
 //! Names are the templates themselves. What Keyway keeps for itself begins with `~`, which no
-//! template can. On a cluster the group's place stands in braces, so that a group has one slot.
-//! Scores are 0: a score is a float and cannot hold a key. No name may be made anywhere else.
+//! template can. Scores are 0: a score is a float and cannot hold a key. No name may be made
+//! anywhere else.
+//!
+//! On a cluster the group's place stands in braces, so that a group has one slot. A commit reaches
+//! no other, and so whatever belongs to a row elsewhere says by itself which attempt wrote it and
+//! when it ends: rows with versions keep a trail, their entries end with their attempt, and claims
+//! are Hashes.
 
 mod command;
 mod decide;
 mod print;
 
 use super::Serves;
-use crate::model::{Keyspace, Part};
+use crate::model::{Keyspace, Part, StoreKind};
 use std::fmt;
 use std::ops::Range;
 
 pub use command::slice_text;
 pub use decide::{
-    extra_fields, has_entries, has_order, is_container, is_read_whole, member_parts, row_helpers,
+    entry_key, extra_fields, has_entries, has_order, has_trails, is_container, is_read_whole,
+    member_parts, row_helpers,
 };
 pub use print::print;
 
@@ -45,6 +51,15 @@ pub const GRACE_MILLISECONDS: u64 = 3_600_000;
 pub const VERSION: &str = "~v";
 /// The field of a Hash, and the beginning of a sorted set's name, with instants of expiry.
 pub const EXPIRY: &str = "~x";
+/// The field of a Hash with the commits before the last; of an entry or a claim, the version that
+/// its attempt expects its row to have.
+pub const PREVIOUS: &str = "~p";
+/// The field of a Hash with the entries and claims that belong to the row.
+pub const HELD: &str = "~h";
+/// The field of a Hash that marks a removed row whose version is still needed.
+pub const DEAD: &str = "~d";
+/// The name of the last segment of an entry's key that says which attempt wrote it.
+pub const ATTEMPT: &str = "~attempt";
 /// The field that keeps the Hash of a record without a version, whose other fields may all be null.
 pub const ROW: &str = "~r";
 /// The field with the names of fields that are null where an older record would answer a default.
@@ -182,14 +197,15 @@ pub struct Container {
     pub slice: Option<SliceForm>,
 }
 
-/// Every container of a keyspace, in file order: the rows of a collection, its helpers, then each
-/// index with its own. Two may have names alike only if both are shared ([`Role::is_shared`]).
-pub fn containers(keyspace: &Keyspace) -> Vec<Container> {
+/// Every container of a keyspace on one server or on a cluster, in file order: the rows of a
+/// collection, its helpers, then each index with its own. Two may have names alike only if both are
+/// shared ([`Role::is_shared`]).
+pub fn containers(keyspace: &Keyspace, store: StoreKind) -> Vec<Container> {
     let mut found = Vec::new();
     for collection in &keyspace.collections {
-        decide::of_rows(keyspace, collection, &mut found);
+        decide::of_rows(keyspace, store, collection, &mut found);
         for index in &collection.indexes {
-            decide::of_index(keyspace, collection, index, &mut found);
+            decide::of_index(keyspace, store, (collection, index), &mut found);
         }
     }
     found

@@ -82,6 +82,11 @@ impl StoreKind {
         }
     }
 
+    /// Whether a slice of a group is a place of its own, out of reach of a commit of another slice.
+    pub fn cuts_groups(self) -> bool {
+        self.is_cql()
+    }
+
     /// Cassandra and ScyllaDB share tables, statements and most costs.
     pub fn is_cql(self) -> bool {
         matches!(self, StoreKind::Cassandra | StoreKind::Scylla)

@@ -132,7 +132,7 @@ fn candidates(keyspace: &Keyspace, store: StoreKind, target: &Target, answer: An
         Some(index) => (entry_size(collection, index), &index.bucket, &index.expect),
         None => (record_size(collection), &collection.bucket, &collection.expect),
     };
-    let whole = store.is_redis() && is_read_whole(keyspace, collection, index);
+    let whole = store.is_redis() && is_read_whole(keyspace, store, collection, index);
     let met = match whole {
         true => Count::new(expect.rows_per_group.unwrap_or(1), limits::REDIS_SET_ROWS_MAX),
         false => Count::new(1, limits::TAKE_CANDIDATES_MAX),

@@ -32,7 +32,7 @@ pub use bound::{BoundGroup, BoundPart, groups_of_atomic};
 pub use bounds::{Answer, Bounds, Refusal};
 pub use cover::{EARTH_RADIUS, GEOHASH_LATITUDE_MAX, Grid};
 pub use effect::reads_stored_row;
-pub use place::{order_given, place, shares_place};
+pub use place::{order_given, place};
 pub use read::{PageReads, page_reads};
 pub use shape::{hides_owner, owners_judged};
 pub use step::{Change, EntryChange, Step};

@@ -58,8 +58,8 @@ impl Around<'_> {
         let collection = &self.target.collection;
         let Some(index) = &self.target.index else { return Answer::Native(Bounds::default()) };
         let circle = Circle::of(self.pattern, index);
-        let whole =
-            self.store.is_redis() && is_read_whole(self.keyspace, collection, Some(index.as_ref()));
+        let whole = self.store.is_redis()
+            && is_read_whole(self.keyspace, self.store, collection, Some(index.as_ref()));
         let cell_rows = if whole { limits::REDIS_SET_ROWS_MAX } else { circle.cell_rows };
         let refusal = sliced(index)
             .or_else(|| too_wide(self.pattern, index, circle.cells))
@@ -87,7 +87,7 @@ impl Around<'_> {
         let records = self.records(index);
         let entry = entry_size(collection, index);
         let ordered_apart =
-            self.store.is_redis() && has_order(self.keyspace, collection, Some(index));
+            self.store.is_redis() && has_order(self.keyspace, self.store, collection, Some(index));
         let mut bounds = Bounds::default().trips(trips);
         bounds = match ordered_apart {
             true => bounds.read(rows, key_size(collection)),
@@ -110,13 +110,12 @@ impl Around<'_> {
         let collection = &self.target.collection;
         let point = holds_point(index);
         let hidden = hides_owner(self.pattern, collection, index);
-        let held = !fetches(self.keyspace, self.store, self.pattern, collection, index);
+        let held = !fetches(self.keyspace, self.store, self.pattern, collection);
         if point && held && !hidden {
             return 0;
         }
         let candidates = Circle::of(self.pattern, index).candidates();
-        let moved = is_apart(self.store, collection, index)
-            && self.keyspace.mode(collection) == Mode::Conditional;
+        let moved = is_apart(self.store) && self.keyspace.mode(collection) == Mode::Conditional;
         // Another's rows must be left out before the nearest are counted.
         match point && !moved && !hidden && collection.ttl.is_none() {
             true => page_of(self.pattern).min(candidates),

@@ -6,7 +6,7 @@
 //! place       user:{user_id}                      a Redis Cluster hash tag
 //! ```
 
-use crate::model::{Collection, ExpressionKind, Index, Key, Part, Segment};
+use crate::model::{Key, Part, Segment};
 
 /// The segment a list is sorted by: the first that is not fixed. None if the key is used up.
 pub fn order_given<'a>(key: &'a Key, by: &[String]) -> Option<&'a Segment> {
@@ -19,18 +19,4 @@ pub fn place(key: &Key) -> &[Part] {
     let group = key.group();
     let last = group.iter().rposition(|part| part.segment().is_some());
     last.and_then(|last| group.get(..=last)).unwrap_or(group)
-}
-
-/// Whether the entries of an index lie in the place of their records.
-pub fn shares_place(collection: &Collection, index: &Index) -> bool {
-    let (records, entries) = (place(&collection.key), place(&index.key));
-    records.len() == entries.len()
-        && records.iter().zip(entries).all(|(record, entry)| match (record, entry) {
-            (Part::Literal(left), Part::Literal(right)) => left == right,
-            (Part::Segment(left), Part::Segment(right)) => match &right.source {
-                Some(source) => source.kind == ExpressionKind::Member(left.name.clone()),
-                None => left.name == right.name,
-            },
-            _ => false,
-        })
 }

@@ -21,11 +21,9 @@ pub(super) fn fetches(
     store: StoreKind,
     pattern: &Pattern,
     collection: &Collection,
-    index: &Index,
 ) -> bool {
     // Where entries lie apart from versioned records, only the record says which of them are true.
-    let verified =
-        is_apart(store, collection, index) && keyspace.mode(collection) == Mode::Conditional;
+    let verified = is_apart(store) && keyspace.mode(collection) == Mode::Conditional;
     verified || !pattern.is_covered()
 }
 
@@ -70,8 +68,8 @@ pub(super) fn get(
         return Answer::Refused(refusal);
     }
     let bounds = Bounds::default().trips(1).read(rows, entry_size(collection, index));
-    let second = fetches(keyspace, store, pattern, collection, index)
-        || hides_owner(pattern, collection, index);
+    let second =
+        fetches(keyspace, store, pattern, collection) || hides_owner(pattern, collection, index);
     Answer::Native(match second {
         true => bounds.trips(1).read(rows, record_size(collection)),
         false => bounds,
@@ -165,12 +163,14 @@ impl Listing<'_> {
     }
 
     fn is_read_whole(&self) -> bool {
-        self.store.is_redis() && is_read_whole(self.keyspace, self.collection(), self.index())
+        self.store.is_redis()
+            && is_read_whole(self.keyspace, self.store, self.collection(), self.index())
     }
 
     /// Whether what is ranged over is an order kept beside the rows or entries, on Redis.
     fn is_ordered_apart(&self) -> bool {
-        self.store.is_redis() && has_order(self.keyspace, self.collection(), self.index())
+        self.store.is_redis()
+            && has_order(self.keyspace, self.store, self.collection(), self.index())
     }
 
     /// What one row of the range weighs.
@@ -197,15 +197,13 @@ impl Listing<'_> {
     }
 
     fn fetches(&self, index: &Index) -> bool {
-        fetches(self.keyspace, self.store, self.pattern, self.collection(), index)
+        fetches(self.keyspace, self.store, self.pattern, self.collection())
             || hides_owner(self.pattern, self.collection(), index)
     }
 
     /// Whether entries may name records that have moved on, so that each is looked at.
     fn is_verified(&self) -> bool {
-        self.index().is_some_and(|index| {
-            is_apart(self.store, self.collection(), index) && self.fetches(index)
-        })
+        is_apart(self.store) && self.index().is_some_and(|index| self.fetches(index))
     }
 
     /// Whether rows of the range may fall out, so that a page needs several reads.

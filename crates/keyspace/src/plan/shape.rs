@@ -4,7 +4,6 @@
 //! What the shapes look like is in `layout`; nothing here names a table or a key.
 
 use super::bounds::{Refusal, Size};
-use super::place::shares_place;
 use super::step::counted;
 use crate::layout::redis::{GRACE_MILLISECONDS, has_order, row_helpers};
 use crate::layout::tables::row_key;
@@ -45,12 +44,9 @@ pub(super) fn is_sliced(store: StoreKind, bucket: Option<&Bucket>) -> bool {
     bucket.is_some() && (store.is_cql() || store.is_redis())
 }
 
-/// Whether the entries of an index lie where a commit of their record does not reach.
-pub(super) fn is_apart(store: StoreKind, collection: &Collection, index: &Index) -> bool {
-    match store.atomicity() {
-        Atomicity::WholeStore => false,
-        Atomicity::Group => store.is_cql() || !shares_place(collection, index),
-    }
+/// Whether the entries of indexes lie where a commit of their record does not reach, or may.
+pub(super) fn is_apart(store: StoreKind) -> bool {
+    store.atomicity() == Atomicity::Group
 }
 
 /// Helper rows written with each record: the directory where one is added, and order, expiry and
@@ -63,7 +59,7 @@ pub(super) fn helper_rows(
 ) -> u64 {
     let sliced = u64::from(adds && is_sliced(store, collection.bucket.as_ref()));
     match store.is_redis() {
-        true => sliced + row_helpers(keyspace, collection),
+        true => sliced + row_helpers(keyspace, store, collection),
         false => sliced,
     }
 }
@@ -76,7 +72,7 @@ pub(super) fn helper_entries(
     index: &Index,
 ) -> (u64, u64) {
     let sliced = u64::from(is_sliced(store, index.bucket.as_ref()));
-    let order = u64::from(store.is_redis() && has_order(keyspace, collection, Some(index)));
+    let order = u64::from(store.is_redis() && has_order(keyspace, store, collection, Some(index)));
     (sliced + order, order)
 }
 

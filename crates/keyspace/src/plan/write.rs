@@ -161,7 +161,7 @@ impl Work<'_> {
             .effects
             .iter()
             .flat_map(|effect| effect.entries.iter().map(move |entries| (effect, entries)));
-        pairs.filter(|(effect, entries)| is_apart(self.store, &effect.collection, &entries.index))
+        pairs.filter(|_| is_apart(self.store))
     }
 
     /// Claims gained or lost by all rows, one by one.
@@ -241,7 +241,8 @@ impl Work<'_> {
     fn compared_and_set(&self) -> Answer {
         let cql = self.store.is_cql();
         let apart = self.apart().next().is_some();
-        let needs = |effect: &Effect| (cql || apart) && !effect.version_known;
+        // A counter has no version; Cassandra reads it all the same to set it.
+        let needs = |effect: &Effect| (cql || effect.mode.has_version()) && !effect.version_known;
         let reads = self.effects.iter().any(needs);
         let read_rounds = match reads {
             true => self.read_rounds.max(1),

@@ -1,9 +1,11 @@
-//! `redis://[[user]:password@]host[:port][/database]?prefix=app:&durability=power`
+//! `redis://[[user]:password@]host[:port][/database]?prefix=app:&durability=power`, and
+//! `redis-cluster://[[user]:password@]host[:port],host[:port]?prefix=app:&durability=power`
 
-use super::{DURABILITY, decoded, not_decodable, parameters};
+use super::server::{self, who_and_where};
+use super::{DURABILITY, parameters};
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
-use stores::redis::Options;
+use stores::redis::{ClusterOptions, Options};
 
 /// The parameter for what every key of a database begins with.
 const PREFIX: &str = "prefix";
@@ -17,62 +19,54 @@ pub(super) fn parse(path: &str, query: &str) -> Result<Options> {
         .strip_prefix("//")
         .ok_or_else(|| refused("a Redis server has a host: `redis://127.0.0.1:6379/0`"))?;
     let (address, database) = address.split_once('/').unwrap_or((address, ""));
-    let (credentials, host) = match address.rsplit_once('@') {
-        Some((credentials, host)) => (Some(credentials), host),
-        None => (None, address),
-    };
+    let ((user, password), host) = who_and_where(address)?;
     let (host, port) = host_and_port(host)?;
-    let mut options = Options { host, port, ..Options::default() };
-    if let Some(credentials) = credentials {
-        let (user, password) = credentials
-            .split_once(':')
-            .ok_or_else(|| refused("a password stands behind a colon: `redis://:PASSWORD@HOST`"))?;
-        let text = |text| String::from_utf8(decoded(text)?).map_err(|_| not_decodable());
-        options.user = Some(text(user)?).filter(|user| !user.is_empty());
-        options.password = Some(text(password)?);
-    }
+    let mut options = Options { host, port, user, password, ..Options::default() };
     if !database.is_empty() {
         let number = database.parse::<u16>();
         let message = "the database of a Redis server is a number: `redis://HOST/0`";
         options.database = i64::from(number.map_err(|_| refused(message))?);
     }
-    for (name, value) in parameters(query, &[PREFIX, DURABILITY])? {
-        if name == PREFIX {
-            if value.starts_with('~') || value.contains(['{', '}']) {
-                let message = "a prefix neither begins with `~` nor holds braces";
-                return Err(refused(message).with("given", &value));
-            }
-            options.prefix = value;
-            continue;
-        }
-        let message = "`durability` is `power`, `process` or `none`";
-        let durability = Durability::from_name(&value);
-        options.durability =
-            Some(durability.ok_or_else(|| refused(message).with("given", &value))?);
-    }
+    (options.prefix, options.durability) = prefix_and_durability(query)?;
     Ok(options)
 }
 
-/// `host:port`, `[::1]:port`, or a host alone.
-fn host_and_port(address: &str) -> Result<(String, u16)> {
-    let refused =
-        || Error::new(ErrorKind::Argument, "a Redis server has a host: `redis://127.0.0.1:6379/0`");
-    let (host, port) = match address.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((host, rest))) => (host, rest.strip_prefix(':').unwrap_or(rest)),
-        Some(None) => return Err(refused()),
-        None => address.split_once(':').unwrap_or((address, "")),
-    };
-    if host.is_empty() {
-        return Err(refused());
+/// Takes the URL of a cluster apart, of which `path` stands behind the colon.
+pub(super) fn parse_cluster(path: &str, query: &str) -> Result<ClusterOptions> {
+    let refused = |message| Error::new(ErrorKind::Argument, message);
+    let address = path.strip_prefix("//").ok_or_else(|| {
+        refused("a Redis Cluster has nodes: `redis-cluster://127.0.0.1:7000,127.0.0.1:7001`")
+    })?;
+    let address = address.strip_suffix('/').unwrap_or(address);
+    if address.contains('/') {
+        return Err(refused("a Redis Cluster has no numbered databases: give a `prefix` instead"));
     }
-    match port {
-        "" => Ok((host.to_string(), REDIS_PORT)),
-        port => {
-            let message = "a port is a number up to 65535";
-            let port = port.parse().map_err(|_| Error::new(ErrorKind::Argument, message))?;
-            Ok((host.to_string(), port))
+    let ((user, password), nodes) = who_and_where(address)?;
+    let nodes = nodes.split(',').map(host_and_port).collect::<Result<Vec<_>>>()?;
+    let (prefix, durability) = prefix_and_durability(query)?;
+    Ok(ClusterOptions { nodes, user, password, prefix, durability })
+}
+
+fn prefix_and_durability(query: &str) -> Result<(String, Option<Durability>)> {
+    let (mut prefix, mut durability) = (String::new(), None);
+    for (name, value) in parameters(query, &[PREFIX, DURABILITY])? {
+        let refused = |message| Error::new(ErrorKind::Argument, message).with("given", &value);
+        if name == DURABILITY {
+            let message = "`durability` is `power`, `process` or `none`";
+            durability = Some(Durability::from_name(&value).ok_or_else(|| refused(message))?);
+            continue;
         }
+        if value.starts_with('~') || value.contains(['{', '}']) {
+            return Err(refused("a prefix neither begins with `~` nor holds braces"));
+        }
+        prefix = value;
     }
+    Ok((prefix, durability))
+}
+
+fn host_and_port(address: &str) -> Result<(String, u16)> {
+    let message = "a Redis server has a host: `redis://127.0.0.1:6379/0`";
+    server::host_and_port(address, REDIS_PORT, message)
 }
 
 #[cfg(test)]
@@ -100,5 +94,36 @@ mod tests {
         };
         assert_eq!((options.host.as_str(), options.port), ("::1", 6379));
         assert_eq!(options.user.as_deref(), Some("ann"));
+    }
+
+    #[test]
+    fn the_url_of_a_cluster_names_nodes() {
+        let url = "redis-cluster://ann:s%40cret@a:7000,[::1]:7001,b?prefix=app:&durability=process";
+        let StoreUrl::RedisCluster(options) = url.parse::<StoreUrl>().unwrap() else {
+            unreachable!()
+        };
+        let node = |host: &str, port| (host.to_string(), port);
+        let expected = ClusterOptions {
+            nodes: vec![node("a", 7000), node("::1", 7001), node("b", 6379)],
+            user: Some("ann".to_string()),
+            password: Some("s@cret".to_string()),
+            prefix: "app:".to_string(),
+            durability: Some(Durability::Process),
+        };
+        assert_eq!(options, expected);
+        assert!(!format!("{options:?}").contains("cret"), "{options:?}");
+        for wrong in [
+            "redis-cluster:a:7000",
+            "redis-cluster://a:7000/1",
+            "redis-cluster://a:7000,",
+            "redis-cluster://a:x",
+            "redis-cluster://a?prefix={b}",
+        ] {
+            assert_eq!(
+                wrong.parse::<StoreUrl>().unwrap_err().kind(),
+                ErrorKind::Argument,
+                "{wrong}"
+            );
+        }
     }
 }

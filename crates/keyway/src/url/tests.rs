@@ -104,7 +104,8 @@ fn refusals_say_what_would_do() {
         ("redis://h?prefix=~x", ErrorKind::Argument, "braces"),
         ("redis://h?durability=yes", ErrorKind::Argument, "`power`, `process` or `none`"),
         ("redis://h?sync=1", ErrorKind::Argument, "known: prefix, durability"),
-        ("redis-cluster://h", ErrorKind::Unsupported, "store: redis-cluster"),
+        ("redis-cluster://h/1", ErrorKind::Argument, "no numbered databases"),
+        ("redis-cluster://h,", ErrorKind::Argument, "has a host"),
         ("cassandra://h", ErrorKind::Unsupported, "store: cassandra"),
     ];
     for (url, kind, part) in cases {

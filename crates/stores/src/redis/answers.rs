@@ -4,8 +4,8 @@
 //! questions, each about one key ─▶ one request, at one instant ─▶ replies, read where they lie
 //! ```
 //!
-//! An error of one question is told with the key it is about. What the answers mean is not known
-//! here.
+//! An error of one question is told with the key it is about. On a cluster all questions of one
+//! request are about one slot. What the answers mean is not known here.
 
 use super::RedisStore;
 use super::error::{failed, foreign, unexpected};
@@ -172,7 +172,7 @@ impl RedisStore {
             return Ok(Answered { replies: Bytes::new(), request });
         }
         request.seal();
-        match self.patiently(request.sent()).await {
+        match self.patiently(&request.key(0), request.sent()).await {
             Ok(replies) => Ok(Answered { replies, request }),
             Err(error) if error.code() == Some("WRONGTYPE") => {
                 Err(foreign(&request.key(0), "another type", "the layout's type"))

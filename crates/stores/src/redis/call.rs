@@ -10,16 +10,17 @@
 //! texts it needs, in its order. The script knows no collections: all of the layout's knowledge
 //! ends here. Nothing is sent here.
 
-use super::layout::{Ends, Layout, Place, What};
+use super::layout::{Ends, Layout, Place, Trails, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
 use super::outcome::version_text;
 use super::script::{Arguments, Texts};
+use super::trail::Telling;
 use data::clock::Milliseconds;
 use data::store::limits::REDIS_SET_ROWS_MAX;
 use data::store::{Batch, Check, CommitId, Expect, Key, Write};
 use data::{Error, ErrorKind, Result};
-use keyspace::layout::redis::{CALL, RedisType};
+use keyspace::layout::redis::RedisType;
 
 /// The letters by which the script knows types.
 pub(super) const HASH: u8 = b'h';
@@ -126,24 +127,26 @@ impl Writes {
 }
 
 impl Call {
-    /// The arguments of a batch.
-    pub(super) fn of_batch(layout: &Layout, batch: &Batch) -> Result<Arguments> {
+    /// The arguments of a batch; nothing for one that is about nothing.
+    pub(super) fn of_batch(layout: &Layout, batch: &Batch) -> Result<Option<Arguments>> {
         let mut call = Call::default();
         let id = version_text(&batch.id);
-        call.arguments.key(layout.naming.fixed(&[CALL, &id]), STRING);
+        let keys = batch.checks.iter().map(|check| &check.key);
+        let Some(first) = keys.chain(batch.writes.iter().map(Write::key)).next() else {
+            return Ok(None);
+        };
+        let place = layout.place(first.space())?;
+        let beside = place.own_name(layout, &place.parts(first.as_ref())?)?;
+        call.arguments.key(layout.naming.call(&beside, &id), STRING);
         for check in &batch.checks {
             call.check(layout, check)?;
         }
         for (number, write) in batch.writes.iter().enumerate() {
             match write {
-                Write::Put { trail: Some(_), .. } => {
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        "one Redis server keeps no trails of rows",
-                    ));
-                }
-                Write::Put { key, value, expires, versioned, .. } => {
-                    call.put(layout, key, value, (*expires, versioned.then_some(id.as_str())))?;
+                Write::Put { key, value, expires, versioned, trail } => {
+                    let version = versioned.then_some(id.as_str());
+                    let telling = Telling { expires: *expires, version, trail: trail.as_deref() };
+                    call.put(layout, key, value, telling)?;
                 }
                 Write::Delete { key } => call.delete(layout, key)?,
                 Write::Add { key, amount, expires, window } => {
@@ -152,7 +155,7 @@ impl Call {
                 }
             }
         }
-        Ok(call.finish(Some(batch.id), batch.now))
+        Ok(Some(call.finish(Some(batch.id), batch.now)))
     }
 
     /// All arguments, in the script's order.
@@ -250,9 +253,13 @@ impl Call {
             (Some(versions), _) => {
                 let versions = versions.name(&layout.naming, &row.values, None)?;
                 let versions = self.arguments.key(versions, HASH);
-                self.checks.plan.push(b'b');
+                let in_words = place.trails == Trails::Words;
+                self.checks.plan.push(if in_words { b'B' } else { b'b' });
                 self.checks.texts.number(versions);
                 self.checks.texts.push(place.text.text(separator, &row.values)?);
+            }
+            (None, What::Record { .. } | What::Claim(_)) if place.trails == Trails::Fields => {
+                self.checks.plan.push(b'V');
             }
             (None, What::Record { .. }) => self.checks.plan.push(b'v'),
             (None, _) => self.checks.plan.push(b'-'),
@@ -260,6 +267,8 @@ impl Call {
         match &place.ends {
             Ends::Never => self.checks.plan.push(b'-'),
             Ends::Field(_) => self.checks.plan.push(b'x'),
+            // The words with the version say it.
+            Ends::Words(_) => self.checks.plan.push(b'w'),
             Ends::Native(grace) => {
                 self.checks.plan.push(b'p');
                 self.checks.texts.number(grace);
@@ -321,7 +330,7 @@ impl Call {
 
     /// The number of a row's own key, or of the container it is in.
     pub(super) fn own(&mut self, layout: &Layout, place: &Place, row: &Parts<'_>) -> Result<usize> {
-        let name = place.own.name(&layout.naming, &row.values, None)?;
+        let name = place.own_name(layout, row)?;
         Ok(self.arguments.key(name, letter(place.own_type)))
     }
 

@@ -13,6 +13,8 @@
 
 use super::RedisStore;
 use super::answers::Questions;
+use super::commit::question;
+use super::connection::Connection;
 use super::error::{failed, foreign, unexpected};
 use super::protocol::{Part, Reader};
 use super::script::Arguments;
@@ -22,7 +24,7 @@ use keyspace::key::text::{parse_scalar, scalar_text};
 use keyspace::key::{self, KeyType};
 use keyspace::layout::redis::{Container, MARKER, MARKER_FIELDS, containers, extra_fields};
 use keyspace::layout::{Serves, body_name};
-use keyspace::model::{Collection, Key, Keyspace};
+use keyspace::model::{Collection, Key, Keyspace, StoreKind};
 use redis::Value;
 use serde_json::{Map, Value as Json, json};
 use std::cell::Cell;
@@ -90,7 +92,7 @@ impl RedisStore {
         }
     }
 
-    fn marker_name(&self) -> Vec<u8> {
+    pub(super) fn marker_name(&self) -> Vec<u8> {
         format!("{}{MARKER}", self.options.prefix).into_bytes()
     }
 
@@ -99,7 +101,7 @@ impl RedisStore {
         let known = stored_places(marker.layout.as_deref())?;
         let stored = marker.catalogue.as_deref();
         let (first, is_asked) = opened_blindly(stored, keyspace);
-        let moved = moved(keyspace, &known);
+        let moved = moved(keyspace, self.kind(), &known);
         let catalogue = match (is_asked, moved.is_empty()) {
             (false, true) => first?,
             // Something has changed that only matters if there are rows.
@@ -115,7 +117,7 @@ impl RedisStore {
                 catalogue
             }
         };
-        let places = serde_json::to_vec_pretty(&Json::Object(places(keyspace)));
+        let places = serde_json::to_vec_pretty(&Json::Object(places(keyspace, self.kind())));
         let layout = places.map_err(|error| {
             Error::new(ErrorKind::Internal, "a layout cannot be written").caused_by(error)
         })?;
@@ -138,7 +140,7 @@ impl RedisStore {
             call.values.push(value.unwrap_or_default());
         }
         let until = tokio::time::Instant::now() + super::Within::of_reads().0;
-        let answer = self.mark_script.run(&self.connection, &call, until).await.map_err(failed)?;
+        let answer = self.mark_script.run(&self.servers, &call, until).await.map_err(failed)?;
         match Reader::new(&answer).part() {
             Some(Part::Number(done)) => Ok(done == 1),
             Some(Part::Text(found)) => {
@@ -152,23 +154,37 @@ impl RedisStore {
     /// The collections that have rows, by where their rows were.
     async fn filled(&self, known: &BTreeMap<String, Places>) -> Result<BTreeSet<String>> {
         let mut filled = BTreeSet::new();
+        for master in self.servers.masters() {
+            self.add_filled(&master, known, &mut filled).await?;
+        }
+        Ok(filled)
+    }
+
+    async fn add_filled(
+        &self,
+        master: &Connection,
+        known: &BTreeMap<String, Places>,
+        filled: &mut BTreeSet<String>,
+    ) -> Result<()> {
         let mut cursor = Some(b"0".to_vec());
         while let Some(from) = cursor {
             let glob = [self.glob_prefix(), b"*".to_vec()].concat();
             let mut command = redis::Cmd::new();
             command.arg("SCAN").arg(&from).arg("MATCH").arg(&glob);
             command.arg("COUNT").arg(1_000);
-            let (next, names) = scanned(self.question(&command).await?)?;
+            let (next, names) = scanned(question(master, &command).await?)?;
             for name in names {
                 let name = name.strip_prefix(self.options.prefix.as_bytes()).unwrap_or_default();
-                let name = String::from_utf8_lossy(name);
+                let mut name = String::from_utf8_lossy(name).into_owned();
+                // Braces of values are escaped: those that are there mark the slot.
+                name.retain(|letter| !matches!(letter, '{' | '}'));
                 let holds = |places: &Places| is_of(&places.rows, places.separator, &name);
                 let of = known.iter().filter(|(_, places)| holds(places));
                 filled.extend(of.map(|(collection, _)| collection.clone()));
             }
             cursor = next;
         }
-        Ok(filled)
+        Ok(())
     }
 }
 
@@ -225,10 +241,10 @@ struct Places {
 }
 
 /// The places of a keyspace, as the marker keeps them.
-fn places(keyspace: &Keyspace) -> Map<String, Json> {
-    let all = containers(keyspace);
+fn places(keyspace: &Keyspace, store: StoreKind) -> Map<String, Json> {
+    let all = containers(keyspace, store);
     let of = |collection: &Collection| {
-        let places = places_of(keyspace, collection, &all);
+        let places = places_of((keyspace, store), collection, &all);
         json!({
             "rows": places.rows,
             "separator": places.separator.to_string(),
@@ -240,7 +256,11 @@ fn places(keyspace: &Keyspace) -> Map<String, Json> {
     each.map(|collection| (collection.name.value.clone(), of(collection))).collect()
 }
 
-fn places_of(keyspace: &Keyspace, collection: &Collection, all: &[Container]) -> Places {
+fn places_of(
+    (keyspace, store): (&Keyspace, StoreKind),
+    collection: &Collection,
+    all: &[Container],
+) -> Places {
     let name = &collection.name.value;
     let own: Vec<&Container> = all.iter().filter(|c| c.serves.collection == *name).collect();
     let template = |container: &Container| Key::template_of(&container.parts, keyspace.separator);
@@ -253,7 +273,7 @@ fn places_of(keyspace: &Keyspace, collection: &Collection, all: &[Container]) ->
         let shape = (member, expires, slice);
         format!("{redis_type} {} for {of}: {role:?} {shape:?}", template(container))
     };
-    let extra = extra_fields(keyspace, collection).join(" ");
+    let extra = extra_fields(keyspace, store, collection).join(" ");
     let mut fields: BTreeMap<String, String> = collection
         .fields()
         .iter()
@@ -302,14 +322,14 @@ fn stored_places(stored: Option<&[u8]>) -> Result<BTreeMap<String, Places>> {
 type Moved = (String, String);
 
 /// Everything that lies elsewhere than a changed file says.
-fn moved(keyspace: &Keyspace, known: &BTreeMap<String, Places>) -> Vec<Moved> {
-    let all = containers(keyspace);
+fn moved(keyspace: &Keyspace, store: StoreKind, known: &BTreeMap<String, Places>) -> Vec<Moved> {
+    let all = containers(keyspace, store);
     let mut found = Vec::new();
     for collection in &keyspace.collections {
         let name = &collection.name.value;
         let was = known.get(name).or_else(|| known.get(collection.was.as_ref()?));
         let Some(was) = was else { continue };
-        let is = places_of(keyspace, collection, &all);
+        let is = places_of((keyspace, store), collection, &all);
         let gone =
             was.containers.difference(&is.containers).map(|line| format!("no longer {line}"));
         let new = is.containers.difference(&was.containers).map(|line| format!("now {line}"));

@@ -45,7 +45,7 @@ while byte(plan, step) ~= 46 do -- a dot: no more of them
   -- What is read, its key, where its version is, where its end, and what is expected of it.
   local kind, high, middle, low, versioned, ending, expected = byte(plan, step, step + 6)
   local place = high * 65536 + middle * 256 + low
-  local own, there, version, ends = keys[place], false, false, false
+  local own, there, version, ends, dead = keys[place], false, false, false, false
   number, step = number + 1, step + 7
   if kind == 107 then there = is_there[place] -- k: a key
   else
@@ -60,6 +60,19 @@ while byte(plan, step) ~= 46 do -- a dot: no more of them
   elseif versioned == 98 then -- b: beside it
     version = there and call('HGET', keys[tonumber(given[at + 1])], given[at + 2])
     at = at + 2
+  elseif versioned == 86 then -- V: in a field, of a row that may be dead
+    if there then
+      local told = call('HMGET', own, '~v', '~d')
+      version, dead = told[1], told[2]
+    end
+  elseif versioned == 66 then -- B: in words beside it: version, end, dead; the dead have no key
+    local words = call('HGET', keys[tonumber(given[at + 1])], given[at + 2])
+    at = at + 2
+    if words then
+      version, ends = string.match(words, '^%S+'), string.match(words, ' x(%-?%d+)')
+      dead = string.find(words, ' d', 1, true) ~= nil
+      there = there or dead
+    end
   end
 
   if ending == 120 then -- x: in a field
@@ -73,7 +86,7 @@ while byte(plan, step) ~= 46 do -- a dot: no more of them
     at = at + 2
   end
 
-  local live = there and not (ends and tonumber(ends) <= now)
+  local live = there and not (ends and tonumber(ends) <= now) and not dead
   local seen, holds = live, false
   if expected == 97 then holds = not live -- a: absent
   elseif expected == 112 then holds = live -- p: present

@@ -9,7 +9,7 @@
 //! The script remembers the batch by its id, so sending it again never does it twice.
 
 use super::call::Call;
-use super::connection::value;
+use super::connection::{Connection, value};
 use super::error::{Fault, failed, fault};
 use super::layout::Layout;
 use super::outcome::outcome;
@@ -33,6 +33,7 @@ impl RedisStore {
     /// All of the batch, or nothing.
     pub(super) async fn send(&self, layout: &Layout, batch: &Batch) -> Result<Outcome> {
         let call = Call::of_batch(layout, batch)?;
+        let Some(call) = call else { return Ok(Outcome::Committed { totals: Vec::new() }) };
         let within = batch.deadline.saturating_sub(batch.now).max(1);
         let within = Within::for_milliseconds(within);
         match self.run(&call, within).await {
@@ -52,7 +53,7 @@ impl RedisStore {
         let mut is_sent = false;
         loop {
             let until = patience.answer_until();
-            let error = match self.commit_script.run(&self.connection, call, until).await {
+            let error = match self.commit_script.run(&self.servers, call, until).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -68,12 +69,12 @@ impl RedisStore {
         }
     }
 
-    /// Asks something that may be asked any number of times, until it is answered: commands, and
-    /// how many replies they have.
-    pub(super) async fn patiently(&self, sent: (&[u8], usize)) -> RedisResult<Bytes> {
+    /// Asks something of a key that may be asked any number of times, until it is answered:
+    /// commands, and how many replies they have.
+    pub(super) async fn patiently(&self, name: &[u8], sent: (&[u8], usize)) -> RedisResult<Bytes> {
         let mut patience = Patience::new(Within::of_reads());
         loop {
-            let answer = self.connection.send(sent, patience.answer_until()).await;
+            let answer = self.servers.send(name, sent, patience.answer_until()).await;
             let Err(error) = answer else { return answer };
             let is_final = matches!(fault(&error), Fault::Refused | Fault::NoScript);
             if is_final || !patience.wait().await {
@@ -81,11 +82,21 @@ impl RedisStore {
             }
         }
     }
+}
 
-    /// One question that changes nothing.
-    pub(super) async fn question(&self, command: &Cmd) -> Result<Value> {
-        let answer = self.patiently((&command.get_packed_command(), 1)).await;
-        answer.and_then(|reply| value(&reply)).map_err(failed)
+/// One question about a whole server that changes nothing, asked until it is answered.
+pub(super) async fn question(server: &Connection, command: &Cmd) -> Result<Value> {
+    let bytes = command.get_packed_command();
+    let mut patience = Patience::new(Within::of_reads());
+    loop {
+        let answer = server.send((&bytes, 1), patience.answer_until()).await;
+        let error = match answer.and_then(|reply| value(&reply)) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        if fault(&error) == Fault::Refused || !patience.wait().await {
+            return Err(failed(error));
+        }
     }
 }
 

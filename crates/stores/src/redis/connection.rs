@@ -4,7 +4,7 @@
 //! callers ─▶ requests, one behind the other, none waiting for another's reply ─▶ server
 //! ```
 //!
-//! It knows neither names nor scripts. Every request has a time within which it must be answered;
+//! A cluster has one of these for each node. It knows neither names nor scripts. Every request has a time within which it must be answered;
 //! one that was not leaves nothing known about it, and the connection is not used again.
 
 use super::Options;
@@ -20,6 +20,8 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long making a connection may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// Lets the next command pass at a node that is about to become the master of its slot.
+const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// A connection to one server.
 pub(super) struct Connection {
@@ -62,6 +64,34 @@ impl Connection {
                 Err(lost(error))
             }
         }
+    }
+
+    /// The same at a node that is about to become the master of the slot: it would send whoever
+    /// does not say so away.
+    pub(super) async fn send_asking(
+        &self,
+        (bytes, replies): (&[u8], usize),
+        until: Instant,
+    ) -> RedisResult<Bytes> {
+        let open = self.open(until).await?;
+        match open.ask(&[ASKING, bytes].concat(), replies + 1, until).await {
+            Ok(reply) => {
+                let mut reader = Reader::new(&reply);
+                match reader.part() {
+                    Some(Part::Text(_)) => content(reply.slice_ref(reader.rest()), replies),
+                    _ => Err(refused(&reply)),
+                }
+            }
+            Err(error) => {
+                self.let_go(&open);
+                Err(lost(error))
+            }
+        }
+    }
+
+    /// The host and port, as people write them.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.server.host, self.server.port)
     }
 
     /// Makes no more connections, and ends the one there is.
@@ -114,7 +144,7 @@ impl Connection {
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Connection").finish_non_exhaustive()
+        formatter.debug_struct("Connection").field("to", &self.place()).finish_non_exhaustive()
     }
 }
 

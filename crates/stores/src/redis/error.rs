@@ -3,7 +3,7 @@
 //! | Redis | here |
 //! |---|---|
 //! | the connection broke or could not be made, a reply took too long | `Unavailable` |
-//! | `LOADING`, `BUSY`, `MASTERDOWN`, `READONLY`, `TRYAGAIN` | `Unavailable`, worth waiting for |
+//! | `LOADING`, `BUSY`, `MASTERDOWN`, `READONLY`, `TRYAGAIN`, `CLUSTERDOWN` | `Unavailable`, worth waiting for |
 //! | `OOM`, `MISCONF` | `Unavailable`, nothing was written |
 //! | `WRONGTYPE` | `Mismatch`: another program's key |
 //! | `NOAUTH`, `WRONGPASS`, `NOPERM` | `Denied` |
@@ -34,7 +34,9 @@ pub(super) fn fault(error: &RedisError) -> Fault {
             | ServerErrorKind::MasterDown
             | ServerErrorKind::ReadOnly
             | ServerErrorKind::TryAgain
-            | ServerErrorKind::ClusterDown,
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask,
         ) => Fault::Later,
         Kind::Server(_) => Fault::Refused,
         Kind::Extension if error.code() == Some("BUSY") => Fault::Later,
@@ -51,6 +53,10 @@ pub(super) fn failed(error: RedisError) -> Error {
         (_, "READONLY") => (
             ErrorKind::Unavailable,
             "the Redis server is a replica and takes no writes: give the address of its master",
+        ),
+        (_, "CLUSTERDOWN") => (
+            ErrorKind::Unavailable,
+            "no node of the Redis Cluster serves this row for now: look at CLUSTER INFO",
         ),
         (Fault::Later, _) => {
             (ErrorKind::Unavailable, "the Redis server is busy with something else for now")

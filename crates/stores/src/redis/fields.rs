@@ -25,6 +25,8 @@ pub(super) struct Fields {
     slots: Vec<FieldSlot>,
     /// Whether a record holds every field nearly as the Hash does.
     is_direct: bool,
+    /// Whether it is an entry that keeps no fields, and has no content.
+    is_nothing: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,11 +55,15 @@ impl Fields {
         });
         let slots: Vec<FieldSlot> = slots.collect();
         let is_direct = slots.iter().all(FieldSlot::is_direct);
-        Fields { slots, shape, is_direct }
+        let is_nothing = is_entry && slots.is_empty();
+        Fields { slots, shape, is_direct, is_nothing }
     }
 
     /// Adds the names and values of a record's fields; answers how many texts that are.
     pub(super) fn write(&self, record: &Bytes, texts: &mut Texts) -> Result<usize> {
+        if self.is_nothing {
+            return Ok(0);
+        }
         let before = texts.len();
         let mut nulls = Vec::new();
         for (slot, value) in self.slots.iter().zip(self.shape.decode(record)?) {
@@ -84,6 +90,9 @@ impl Fields {
 
     /// The record of some fields; those that are not its own are passed over.
     pub(super) fn read(&self, fields: &[Field<'_>]) -> Result<Bytes> {
+        if self.is_nothing {
+            return Ok(Bytes::new());
+        }
         // What goes wrong here is said by the longer way.
         if let Some(Ok(record)) = self.direct(fields) {
             return Ok(record);

@@ -13,12 +13,13 @@ use super::name::{Naming, Template};
 use data::clock::Milliseconds;
 use data::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape, Schema};
 use data::{Error, ErrorKind, Result};
+use keyspace::key::KeyType;
 use keyspace::layout::body_name;
 use keyspace::layout::redis::{
-    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, ROW, RedisType, Role, containers,
-    extra_fields, member_parts,
+    ATTEMPT, Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, ROW, RedisType, Role,
+    containers, entry_key, extra_fields, has_trails, member_parts,
 };
-use keyspace::model::{Bucket, Key, Keyspace};
+use keyspace::model::{Bucket, Key, Keyspace, StoreKind, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,6 +54,8 @@ pub(super) struct Place {
     pub(super) expiries: Option<Template>,
     /// Where the end of a row is read.
     pub(super) ends: Ends,
+    /// Where its trail is.
+    pub(super) trails: Trails,
     /// Whether some pattern is answered by entries alone, so that a scan must know when they end.
     pub(super) answers_alone: bool,
     /// Bytes of a row, as seen so far; 0 if none was.
@@ -111,12 +114,30 @@ pub(super) enum Ends {
     Native(Milliseconds),
     /// In the sorted set of the owner's group, by the owner's key: of entries that are members.
     Beside(Box<(Template, Template)>),
+    /// With its trail, among words beside its group; Redis drops its key so much later.
+    Words(Milliseconds),
+}
+
+/// Where the trail of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trails {
+    /// It has none.
+    None,
+    /// In fields of its Hash.
+    Fields,
+    /// In words beside its group, where its version is.
+    Words,
 }
 
 impl Place {
     /// A key of this place, taken apart.
     pub(super) fn parts<'k>(&self, key: &'k [u8]) -> Result<Parts<'k>> {
         Parts::of(key, &self.shape.segments, self.shape.group)
+    }
+
+    /// The name of a row's own key, or of the container it is in.
+    pub(super) fn own_name(&self, layout: &Layout, row: &Parts<'_>) -> Result<Vec<u8>> {
+        self.own.name(&layout.naming, &row.values, None)
     }
 
     /// The segments after the bar.
@@ -146,13 +167,15 @@ impl Place {
 
 impl Layout {
     /// The places of a schema.
-    pub(super) fn new(schema: &Schema, prefix: &str, has_tags: bool) -> Result<Layout> {
-        let keyspace = schema.keyspace();
-        let naming = Naming::new(prefix, keyspace.separator, has_tags);
-        let all = containers(keyspace);
+    pub(super) fn new(schema: &Schema, prefix: &str) -> Result<Layout> {
+        let (keyspace, store) = (schema.keyspace(), schema.kind());
+        let is_cluster = store == StoreKind::RedisCluster;
+        let naming = Naming::new(prefix, keyspace.separator, is_cluster);
+        let all = containers(keyspace, store);
         let mut places = HashMap::new();
         for collection in schema.collections() {
-            let make = Make { keyspace, collection, all: &all };
+            let trails = has_trails(keyspace, store, &collection.model);
+            let make = Make { keyspace, store, collection, all: &all, trails };
             places.insert(collection.key.space, Arc::new(make.rows()?));
             for index in &collection.indexes {
                 places.insert(index.key.space, Arc::new(make.index(index)?));
@@ -173,8 +196,11 @@ impl Layout {
 /// Makes the places of a collection.
 struct Make<'a> {
     keyspace: &'a Keyspace,
+    store: StoreKind,
     collection: &'a CollectionSchema,
     all: &'a [Container],
+    /// Whether rows leave trails.
+    trails: bool,
 }
 
 impl Make<'_> {
@@ -201,7 +227,7 @@ impl Make<'_> {
             let found = self.find(None, &|known| known == role);
             found.map(|found| Template::of_container(found, &position)).transpose()
         };
-        let extra = extra_fields(self.keyspace, &self.collection.model);
+        let extra = extra_fields(self.keyspace, self.store, &self.collection.model);
         let what = match (own.role, &self.collection.content) {
             (Role::Record, ContentShape::Record(record)) => {
                 let fields = Fields::new(record.clone(), self.names(), false);
@@ -213,7 +239,15 @@ impl Make<'_> {
             (Role::Keys, _) => What::Member,
             _ => return Err(Error::new(ErrorKind::Internal, "the layout has a row of no kind")),
         };
+        let trails = match (self.trails, own.role) {
+            (false, _) => Trails::None,
+            (true, Role::Record) => Trails::Fields,
+            (true, _) => Trails::Words,
+        };
         let ends = match own.expires {
+            // A removed row ends, whatever becomes of the others.
+            when if trails == Trails::Fields => Ends::Field(when.map_or(0, grace)),
+            when if trails == Trails::Words => Ends::Words(when.map_or(0, grace)),
             None => Ends::Never,
             Some(when) if own.role == Role::Record && extra.contains(&EXPIRY) => {
                 Ends::Field(grace(when))
@@ -230,13 +264,14 @@ impl Make<'_> {
             text: Template::of_key(&self.collection.model.key, &position)?,
             expiries: template(Role::Expiries)?,
             ends,
+            trails,
             answers_alone: true,
             weight: AtomicUsize::new(0),
         })
     }
 
     fn index(&self, index: &IndexSchema) -> Result<Place> {
-        let shape = &index.key;
+        let shape = &with_attempt(&index.key);
         let own = self.own(Some(index.name()))?;
         let position = positions(shape);
         let names = index.model.keep.iter().map(|kept| (self.keyspace.shown(&kept.value), false));
@@ -256,7 +291,12 @@ impl Make<'_> {
         };
         let expiries = self.find(None, &|role| role == Role::Expiries);
         let in_entry = |name: &str| index.primary.get(owned(name)?).copied();
+        let is_cluster = self.store == StoreKind::RedisCluster;
+        let is_hash = own.redis_type == RedisType::Hash;
         let ends = match (own.role, own.expires, expiries) {
+            // The row lies elsewhere and cannot be asked.
+            (_, Some(when), _) if is_cluster && is_hash => Ends::Field(grace(when)),
+            (_, None, _) if is_cluster => Ends::Never,
             (Role::Entries | Role::Entry, _, Some(expiries)) => Ends::Beside(Box::new((
                 Template::of_container(expiries, &in_entry)?,
                 Template::of_key(&self.collection.model.key, &in_entry)?,
@@ -269,14 +309,30 @@ impl Make<'_> {
             what,
             own: Template::of_container(own, &position)?,
             own_type: own.redis_type,
-            list: self.list(Some(index), &index.model.key, shape)?,
+            list: self.list(Some(index), &self.entry_key(index), shape)?,
             versions: None,
-            text: Template::of_key(&index.model.key, &position)?,
-            expiries: None,
+            text: Template::of_key(&self.entry_key(index), &position)?,
+            expiries: self.own_expiries(index, &position)?,
             ends,
+            trails: if self.trails && is_hash { Trails::Fields } else { Trails::None },
             answers_alone: self.answers_alone(index),
             weight: AtomicUsize::new(0),
         })
+    }
+
+    /// The key of an index's entries as they lie there.
+    fn entry_key(&self, index: &IndexSchema) -> Key {
+        entry_key(self.keyspace, self.store, &self.collection.model, &index.model)
+    }
+
+    /// Where entries of an index that are swept by themselves say when they end.
+    fn own_expiries(
+        &self,
+        index: &IndexSchema,
+        position: &dyn Fn(&str) -> Option<usize>,
+    ) -> Result<Option<Template>> {
+        let found = self.find(Some(index.name()), &|role| role == Role::Expiries);
+        found.map(|found| Template::of_container(found, position)).transpose()
     }
 
     /// Whether a pattern asks for some fields through an index, which its entries may hold.
@@ -336,6 +392,17 @@ impl Make<'_> {
         let body = model.body.map(|_| (body_name(self.keyspace, model).to_string(), true));
         fields.chain(body).collect()
     }
+}
+
+/// The shape of an entry's key, with the attempt that ends it as one more segment.
+fn with_attempt(key: &KeyShape) -> KeyShape {
+    let mut shape = key.clone();
+    if std::mem::take(&mut shape.attempt) {
+        shape.segments.push(KeyType::Uuid.ascending());
+        shape.names.push(ATTEMPT.to_string());
+        shape.types.push(Type::Uuid);
+    }
+    shape
 }
 
 fn positions(shape: &KeyShape) -> impl Fn(&str) -> Option<usize> {

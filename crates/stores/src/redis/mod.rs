@@ -1,19 +1,23 @@
-//! Redis, one server: records as Hashes, groups as Sets and sorted sets, one script a commit.
+//! Redis, one server or a cluster: records as Hashes, groups as Sets and sorted sets, one script a
+//! commit.
 //!
 //! ```text
 //! get, scan ─▶ layout ─▶ names ─▶ one transaction ─▶ answers ─▶ rows
 //! commit ────▶ layout ─▶ call ──▶ commit.lua: outcome? ─ types ─ checks ─ numbers ─ writes
-//!                                 └──────────────── one connection, made anew when it breaks
+//!                                 └──────────────── one connection, made anew when it breaks;
+//!                                                   on a cluster one for each node (`cluster`)
 //! ```
 //!
 //! What lies where is decided by `keyspace::layout::redis` alone. Names, the script and the
-//! connection know nothing of each other, so that a cluster can have the first two.
+//! connection know nothing of each other: a cluster has the same, and is group-atomic. A group has
+//! one slot there, a commit reaches one group, and rows keep the trails of the protocol above.
 //!
 //! Nothing here asks the time, but for how long an answer is waited for: batches bring their own.
 
 mod answers;
 mod call;
 mod catalogue;
+mod cluster;
 mod commit;
 mod connection;
 mod error;
@@ -29,28 +33,36 @@ mod read;
 mod rights;
 mod scan;
 mod script;
+mod servers;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod walk;
 mod wire;
 mod write;
 
+pub use cluster::Redirects;
+
 use async_trait::async_trait;
+use cluster::Cluster;
 use connection::Connection;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, door,
+    Batch, Description, Durability, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Write,
+    door,
 };
 use data::{Error, ErrorKind, Result};
-use keyspace::model::{Atomicity, Keyspace, StoreKind};
+use keyspace::model::{Keyspace, StoreKind};
 use layout::Layout;
 use open::Server;
 use script::Script;
+use servers::Servers;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
+use sweep::Swept;
 use walk::Walks;
 
 /// Where a server is, and what is asked of it.
@@ -106,6 +118,59 @@ impl fmt::Debug for Options {
     }
 }
 
+/// Where a cluster is, and what is asked of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ClusterOptions {
+    /// Nodes by which it is found, each a host and a port: one is enough, the others are asked if
+    /// that one is away.
+    pub nodes: Vec<(String, u16)>,
+    /// The user, if it is not the default one.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+    /// What every key begins with.
+    pub prefix: String,
+    /// What an acknowledged commit must survive. Without it, what the nodes' settings give.
+    pub durability: Option<Durability>,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        let Options { host, port, user, password, prefix, durability, .. } = Options::default();
+        ClusterOptions { nodes: vec![(host, port)], user, password, prefix, durability }
+    }
+}
+
+impl ClusterOptions {
+    /// A URL without secrets.
+    fn address(&self) -> String {
+        let node = |(host, port): &(String, u16)| match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
+        let nodes: Vec<String> = self.nodes.iter().map(node).collect();
+        let nodes = nodes.join(",");
+        match self.prefix.is_empty() {
+            true => format!("redis-cluster://{nodes}"),
+            false => format!("redis-cluster://{nodes}?prefix={}", self.prefix),
+        }
+    }
+
+    /// How a node is opened, its host and port aside.
+    fn of_node(&self) -> Options {
+        let ClusterOptions { user, password, prefix, durability, .. } = self.clone();
+        Options { user, password, prefix, durability, ..Options::default() }
+    }
+}
+
+impl fmt::Debug for ClusterOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("ClusterOptions");
+        shown.field("address", &self.address()).field("durability", &self.durability);
+        shown.finish_non_exhaustive()
+    }
+}
+
 /// How long something may take.
 #[derive(Clone, Copy, Debug)]
 struct Within(Duration);
@@ -121,17 +186,19 @@ impl Within {
     }
 }
 
-/// A store on one Redis server.
+/// A store on one Redis server, or on a Redis Cluster.
 pub struct RedisStore {
     options: Options,
+    /// A URL without secrets.
+    address: String,
     server: Server,
-    connection: Connection,
+    servers: Servers,
     commit_script: Script,
     mark_script: Script,
     ready: RwLock<Option<Arc<Ready>>>,
     walks: Walks,
     /// Where the next sweep goes on.
-    swept: Mutex<Option<Vec<u8>>>,
+    swept: Mutex<Option<Swept>>,
 }
 
 /// What is known of a keyspace on this store.
@@ -154,25 +221,75 @@ impl RedisStore {
 
     /// The same with another script, for tests that leave out what they want to see missed.
     async fn open_with(options: Options, commit_script: &str) -> Result<RedisStore> {
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "the Redis store needs a run time of tokio's: open it inside one",
-            ));
-        }
-        let connection = Connection::new(options.clone());
-        let server = open::inspect(&connection, &options).await;
-        let server = server.map_err(|e| e.during("open").with("address", options.address()))?;
-        Ok(RedisStore {
+        check_runtime()?;
+        let (address, connection) = (options.address(), Connection::new(options.clone()));
+        let server = open::inspect(&connection, &options, false).await;
+        let server = server.map_err(|e| e.during("open").with("address", &address))?;
+        let servers = Servers::One(Arc::new(connection));
+        Ok(RedisStore::new((options, address), (server, servers), commit_script))
+    }
+
+    /// Connects to the nodes of a cluster and looks at the settings of each master.
+    ///
+    /// The errors are those of [`open`](RedisStore::open); [`ErrorKind::Unsupported`] if it is no
+    /// cluster. Needs a run time of tokio's.
+    pub async fn open_cluster(options: ClusterOptions) -> Result<RedisStore> {
+        check_runtime()?;
+        let (address, of_node) = (options.address(), options.of_node());
+        let cluster = Cluster::new(of_node.clone(), options.nodes);
+        let server = open::inspect_all(&cluster, &of_node).await;
+        let server = server.map_err(|e| e.during("open").with("address", &address))?;
+        let servers = Servers::Cluster(Box::new(cluster));
+        let script = include_str!("commit.lua");
+        Ok(RedisStore::new((of_node, address), (server, servers), script))
+    }
+
+    fn new(
+        (options, address): (Options, String),
+        (server, servers): (Server, Servers),
+        commit_script: &str,
+    ) -> RedisStore {
+        RedisStore {
             options,
+            address,
             server,
-            connection,
+            servers,
             commit_script: Script::new(commit_script),
             mark_script: Script::new(include_str!("mark.lua")),
             ready: RwLock::default(),
             walks: Walks::default(),
             swept: Mutex::default(),
-        })
+        }
+    }
+
+    /// How often a cluster has sent requests elsewhere or told them to come later, since the store
+    /// was opened.
+    pub fn redirects(&self) -> Redirects {
+        self.servers.redirects()
+    }
+
+    fn kind(&self) -> StoreKind {
+        if self.servers.is_cluster() { StoreKind::RedisCluster } else { StoreKind::Redis }
+    }
+
+    /// Refuses a batch that reaches several places of a cluster.
+    fn check_reach(&self, ready: &Ready, batch: &Batch) -> Result<()> {
+        if !self.servers.is_cluster() {
+            return Ok(());
+        }
+        let checks = batch.checks.iter().map(|check| &check.key);
+        let mut keys = checks.chain(batch.writes.iter().map(Write::key));
+        let Some(first) = keys.next() else { return Ok(()) };
+        let place = ready.schema.place(first)?;
+        for key in keys {
+            if ready.schema.place(key)? != place {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "a batch reaches several places of a group-atomic store",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a keyspace was ever stored in this database, under this prefix. Asked before
@@ -191,7 +308,7 @@ impl RedisStore {
     /// Says which server does not answer.
     fn named<T>(&self, answer: Result<T>) -> Result<T> {
         answer.map_err(|error| match error.kind() {
-            ErrorKind::Unavailable => error.with("address", self.options.address()),
+            ErrorKind::Unavailable => error.with("address", &self.address),
             _ => error,
         })
     }
@@ -201,14 +318,25 @@ impl RedisStore {
     }
 }
 
+/// Connections need tasks that read.
+fn check_runtime() -> Result<()> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::new(
+            ErrorKind::Unsupported,
+            "the Redis store needs a run time of tokio's: open it inside one",
+        )),
+    }
+}
+
 #[async_trait]
 impl Store for RedisStore {
     fn describe(&self) -> Description {
         Description {
-            kind: StoreKind::Redis,
-            address: self.options.address(),
-            atomicity: Atomicity::WholeStore,
-            blind: Reach::Store,
+            kind: self.kind(),
+            address: self.address.clone(),
+            atomicity: self.kind().atomicity(),
+            blind: if self.servers.is_cluster() { Reach::Place } else { Reach::Store },
             remembers: Memory::Batches,
             durability: self.server.durability,
         }
@@ -219,8 +347,8 @@ impl Store for RedisStore {
         self.server.check_eviction(may_all_be_lost)?;
         let catalogue = self.named(self.take_in(keyspace).await);
         let catalogue = catalogue.map_err(|error| error.during("ensure"))?;
-        let schema = Arc::new(Schema::new(keyspace.clone(), StoreKind::Redis, catalogue)?);
-        let layout = Layout::new(&schema, &self.options.prefix, false)?;
+        let schema = Arc::new(Schema::new(keyspace.clone(), self.kind(), catalogue)?);
+        let layout = Layout::new(&schema, &self.options.prefix)?;
         let ready = Arc::new(Ready { schema: schema.clone(), layout });
         *self.ready.write().unwrap_or_else(PoisonError::into_inner) = Some(ready);
         Ok(schema)
@@ -251,6 +379,7 @@ impl Store for RedisStore {
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
+        self.check_reach(&ready, batch)?;
         self.named(self.send(&ready.layout, batch).await)
     }
 
@@ -264,11 +393,17 @@ impl Store for RedisStore {
     }
 
     async fn time(&self) -> Result<Option<Milliseconds>> {
-        self.named(open::time(&self.connection).await.map(Some))
+        // Nodes have clocks of their own: it is always the same one that is asked.
+        let server = self.servers.master_of(&self.marker_name()).map_err(error::failed)?;
+        self.named(open::time(&server).await.map(Some))
     }
 
     async fn identity(&self) -> Result<Option<String>> {
-        let server = open::run_id(&self.connection).await?;
+        let server = self.servers.master_of(&self.marker_name()).map_err(error::failed)?;
+        let server = match self.servers.is_cluster() {
+            true => open::cluster_id(&server).await?,
+            false => open::run_id(&server).await?,
+        };
         let Options { database, prefix, .. } = &self.options;
         Ok(server.map(|server| format!("{server}/{database}/{prefix}")))
     }
@@ -278,7 +413,7 @@ impl Store for RedisStore {
     }
 
     async fn close(&self) -> Result<()> {
-        self.connection.close();
+        self.servers.close();
         Ok(())
     }
 }
@@ -286,7 +421,7 @@ impl Store for RedisStore {
 impl fmt::Debug for RedisStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &mut formatter.debug_struct("RedisStore");
-        shown.field("options", &self.options).field("server", &self.server);
+        shown.field("address", &self.address).field("server", &self.server);
         shown.finish_non_exhaustive()
     }
 }

@@ -8,12 +8,13 @@
 //! The templates are those of the layout; nothing here decides what is called what. A name that
 //! was taken apart has exactly the values it was made from.
 
+use super::cluster::tag;
 use super::error::damaged;
 use data::{Error, ErrorKind, Result};
 use keyspace::key::text::{Separator, escaped, parse_scalar, scalar_text, unescaped};
 use keyspace::key::{KeyType, Value};
 use keyspace::layout::engine::segment_shape;
-use keyspace::layout::redis::{Container, SLICE};
+use keyspace::layout::redis::{CALL, Container, SLICE};
 use keyspace::model::{Key, Part};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -53,6 +54,15 @@ impl Naming {
             name.push_str(part);
         }
         name.into_bytes()
+    }
+
+    /// The name under which a batch is remembered: on a cluster beside a key that it is about.
+    pub(super) fn call(&self, beside: &[u8], id: &str) -> Vec<u8> {
+        if !self.has_tags {
+            return self.fixed(&[CALL, id]);
+        }
+        let tag = format!("{{{}}}", String::from_utf8_lossy(tag(beside)));
+        self.fixed(&[CALL, &tag, id])
     }
 
     /// A name without the prefix.
@@ -155,12 +165,9 @@ impl Template {
     ) -> Result<()> {
         for (number, part) in self.parts.iter().enumerate() {
             // An empty path is no part at all: it has no separator before it.
-            if let NamePart::Segment(position, _) = part
-                && matches!(values.get(*position), Some(Value::Path(path)) if path.is_empty())
-            {
-                continue;
-            }
-            if number > 0 {
+            let is_nothing = matches!(part, NamePart::Segment(position, _)
+                if matches!(values.get(*position), Some(Value::Path(path)) if path.is_empty()));
+            if number > 0 && !is_nothing {
                 text.push(separator.character());
             }
             if !tag.is_empty() && number == tag.start {
@@ -169,6 +176,7 @@ impl Template {
             match part {
                 NamePart::Literal(literal) => text.push_str(literal),
                 NamePart::Slice => text.push_str(slice.unwrap_or_default()),
+                NamePart::Segment(..) if is_nothing => {}
                 NamePart::Segment(position, _) => {
                     let missing = || Error::new(ErrorKind::Internal, "a name has too few values");
                     push(separator, values.get(*position).ok_or_else(missing)?, text)?;

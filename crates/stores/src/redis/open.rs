@@ -3,11 +3,12 @@
 //! | what we look at | why |
 //! |---|---|
 //! | version 7.0 or later | `#!lua` scripts, `PEXPIRETIME` |
-//! | not a cluster | one script must reach every key |
+//! | a cluster or not, as was asked | one script reaches every key, or those of one slot |
 //! | the user's rights | a script that is refused a command tears its batch (see `rights`) |
 //! | `maxmemory-policy noeviction` | an evicted row would leave its entries behind |
 //! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
 
+use super::cluster::Cluster;
 use super::connection::Connection;
 use super::error::{Fault, failed, fault, unexpected};
 use super::{Options, Within, rights};
@@ -31,14 +32,43 @@ pub(super) struct Server {
     policy: Option<String>,
 }
 
+/// Looks at every master of a cluster. What one of them does not keep, the cluster does not.
+pub(super) async fn inspect_all(cluster: &Cluster, options: &Options) -> Result<Server> {
+    let until = tokio::time::Instant::now() + Within::of_reads().0;
+    cluster.open(until).await.map_err(failed)?;
+    let mut whole: Option<Server> = None;
+    for master in cluster.masters() {
+        let named = |error: Error| error.with("node", master.place());
+        let one = inspect(&master, options, true).await.map_err(named)?;
+        whole = Some(match whole {
+            None => one,
+            Some(whole) => whole.and(one),
+        });
+    }
+    let mut whole = whole.ok_or_else(unexpected)?;
+    if cluster.has_replicas() {
+        whole.remarks.push(LOSES.to_string());
+    }
+    Ok(whole)
+}
+
+/// What a failover means.
+const LOSES: &str = "replicas of the cluster follow their masters a moment later: if one takes \
+                     over, the last acknowledged commits of its slots may be lost, and `keyway \
+                     scrub --repair` mends the indexes afterwards";
+
 /// Looks at the server; refuses one that cannot keep our promises, or not those asked for.
-pub(super) async fn inspect(connection: &Connection, options: &Options) -> Result<Server> {
+pub(super) async fn inspect(
+    connection: &Connection,
+    options: &Options,
+    is_cluster: bool,
+) -> Result<Server> {
     let within = Within::of_reads().0;
     let mut remarks = Vec::new();
     // A short question first: to one who has not said who it is, a server answers no long one.
     let info = match text(connection, &["INFO"], within).await {
         Err(error) if error.code() == Some("NOPERM") => {
-            rights::check(connection, options, within, &mut remarks).await?;
+            rights::check(connection, (options, is_cluster), within, &mut remarks).await?;
             return Err(failed(error));
         }
         info => info.map_err(failed)?,
@@ -47,12 +77,22 @@ pub(super) async fn inspect(connection: &Connection, options: &Options) -> Resul
         info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
     };
     check_version(found("redis_version").unwrap_or_default())?;
-    if found("cluster_enabled") == Some("1") {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            "this is a node of a Redis Cluster, where one commit cannot reach every key: give the \
-             address of a server with `cluster-enabled no`",
-        ));
+    match (found("cluster_enabled") == Some("1"), is_cluster) {
+        (true, false) => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "this is a node of a Redis Cluster, where one commit cannot reach every key: open \
+                 it as `redis-cluster://HOST:PORT`, or give the address of a server with \
+                 `cluster-enabled no`",
+            ));
+        }
+        (false, true) => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "this Redis server is no node of a cluster: open it as `redis://HOST:PORT`",
+            ));
+        }
+        _ => {}
     }
     if found("role") == Some("slave") {
         return Err(Error::new(
@@ -60,7 +100,7 @@ pub(super) async fn inspect(connection: &Connection, options: &Options) -> Resul
             "the Redis server is a replica and takes no writes: give the address of its master",
         ));
     }
-    rights::check(connection, options, within, &mut remarks).await?;
+    rights::check(connection, (options, is_cluster), within, &mut remarks).await?;
     let policy = setting(connection, "maxmemory-policy").await?;
     if policy.is_none() {
         remarks.push(
@@ -135,6 +175,21 @@ fn durability(
 }
 
 impl Server {
+    /// Two of them together.
+    fn and(mut self, other: Server) -> Server {
+        self.durability = self.durability.min(other.durability);
+        for remark in other.remarks {
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
+        }
+        let evicts = |policy: &Option<String>| policy.as_deref().is_some_and(|p| p != "noeviction");
+        if evicts(&other.policy) {
+            self.policy = other.policy;
+        }
+        self
+    }
+
     /// Refuses a server that evicts rows which may not be lost.
     pub(super) fn check_eviction(&self, may_all_be_lost: bool) -> Result<()> {
         match self.policy.as_deref() {
@@ -155,6 +210,26 @@ pub(super) async fn run_id(connection: &Connection) -> Result<Option<String>> {
     let info = text(connection, &["INFO", "server"], Within::of_reads().0).await.map_err(failed)?;
     let id = info.lines().find_map(|line| line.trim_end().strip_prefix("run_id:"));
     Ok(id.filter(|id| !id.is_empty()).map(str::to_string))
+}
+
+/// What tells a cluster from every other: the smallest of its nodes' ids.
+pub(super) async fn cluster_id(connection: &Connection) -> Result<Option<String>> {
+    let nodes = text(connection, &["CLUSTER", "NODES"], Within::of_reads().0).await;
+    let nodes = nodes.map_err(failed)?;
+    Ok(nodes.lines().filter_map(|line| line.split(' ').next()).min().map(str::to_string))
+}
+
+/// What a node of a cluster says of itself: its epoch, its slots and those that are being moved.
+pub(super) async fn own_line(connection: &Connection) -> Result<String> {
+    let nodes = text(connection, &["CLUSTER", "NODES"], Within::of_reads().0).await;
+    let nodes = nodes.map_err(failed)?;
+    let own = nodes.lines().find(|line| line.contains("myself"));
+    let mut words = own.ok_or_else(unexpected)?.split(' ');
+    let id = words.next().unwrap_or_default();
+    // Address, flags, master, ping and pong say nothing about slots; the link is its own.
+    let epoch = words.nth(5).unwrap_or_default();
+    let slots: Vec<&str> = words.skip(1).collect();
+    Ok(format!("{id} {epoch} {}", slots.join(" ")))
 }
 
 /// The server's time.

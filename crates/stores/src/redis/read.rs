@@ -11,20 +11,49 @@ use super::RedisStore;
 use super::answers::{Answers, Questions};
 use super::error::{damaged, unexpected};
 use super::fields::{Field, count, instant};
-use super::layout::{Ends, Layout, Owner, Place, What};
+use super::layout::{Ends, Layout, Owner, Place, Trails, What};
 use super::member::{ListKind, Parts};
 use super::name::{joined, split};
 use super::outcome::version;
 use super::protocol::Part;
+use super::trail::Told;
 use bytes::Bytes;
-use data::store::{Key, Row};
+use data::store::{Key, Row, Trail};
 use data::{Error, Result};
+use futures_util::future::try_join_all;
 use keyspace::key::{self, KeyWriter};
-use keyspace::layout::redis::{EXPIRY, VERSION};
+use std::collections::BTreeMap;
 
 impl RedisStore {
-    /// The rows under these keys, in their order.
+    /// The rows under these keys, in their order. On a cluster those of each slot are asked for
+    /// together, and all slots at once.
     pub(super) async fn rows(&self, layout: &Layout, keys: &[Key]) -> Result<Vec<Option<Row>>> {
+        if !self.servers.is_cluster() {
+            return self.rows_of_slot(layout, keys.iter()).await;
+        }
+        let mut slots: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        for (number, key) in keys.iter().enumerate() {
+            let place = layout.place(key.space())?;
+            let name = place.own_name(layout, &place.parts(key.as_ref())?)?;
+            slots.entry(self.servers.part_of(&name)).or_default().push(number);
+        }
+        let of_slot = |numbers: &Vec<usize>| {
+            let keys: Vec<&Key> = numbers.iter().filter_map(|number| keys.get(*number)).collect();
+            async move { self.rows_of_slot(layout, keys.into_iter()).await }
+        };
+        let found = try_join_all(slots.values().map(of_slot)).await?;
+        let mut rows = vec![None; keys.len()];
+        for (number, row) in slots.into_values().flatten().zip(found.into_iter().flatten()) {
+            *rows.get_mut(number).ok_or_else(unexpected)? = row;
+        }
+        Ok(rows)
+    }
+
+    async fn rows_of_slot<'k>(
+        &self,
+        layout: &Layout,
+        keys: impl ExactSizeIterator<Item = &'k Key>,
+    ) -> Result<Vec<Option<Row>>> {
         let mut questions = Questions::about(keys.len());
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
@@ -81,7 +110,7 @@ impl Place {
             questions.ask("HGET", &name, &[text.as_bytes()]);
         }
         match &self.ends {
-            Ends::Never | Ends::Field(_) => {}
+            Ends::Never | Ends::Field(_) | Ends::Words(_) => {}
             Ends::Native(_) => questions.ask("PEXPIRETIME", &own()?, &[]),
             Ends::Beside(beside) => {
                 let (set, member) = beside.as_ref();
@@ -146,35 +175,39 @@ impl Place {
         answers: &mut Answers<'_>,
         is_there: bool,
     ) -> Result<Option<Row>> {
-        let mut of_row = None;
-        let mut ends = None;
-        let content = match &self.what {
+        let mut told = Told::default();
+        let mut content = match &self.what {
             What::Record { fields, .. } => {
                 let found = answers.fields()?;
-                for (name, value) in found {
-                    if *name == VERSION.as_bytes() {
-                        of_row = Some(version(value)?);
-                    } else if *name == EXPIRY.as_bytes() {
-                        ends = Some(instant(value)?);
-                    }
-                }
+                told = Told::of_fields(found)?;
                 let named = |error: Error| self.named(layout, row, error);
-                match found.is_empty() {
-                    true => None,
-                    false => Some(fields.read(found).map_err(named)?),
+                match (found.is_empty(), told.is_dead()) {
+                    (true, _) => None,
+                    (false, true) => Some(Bytes::new()),
+                    (false, false) => Some(fields.read(found).map_err(named)?),
                 }
             }
             What::Entry(kept) => {
                 let found = answers.fields()?;
+                if self.tells_of_entries() {
+                    told = Told::of_fields(found)?;
+                }
                 match (is_there, kept.read(found)) {
                     (false, _) => None,
+                    (true, _) if found.is_empty() && matches!(self.ends, Ends::Field(_)) => None,
                     // Redis has dropped what it kept after its row ended.
                     (true, Err(_)) if found.is_empty() => None,
                     (true, content) => Some(content?),
                 }
             }
             What::Claim(owner) => match &owner.kept {
-                Some(_) => owner.of_fields(layout, answers.fields()?)?,
+                Some(_) => {
+                    let found = answers.fields()?;
+                    if self.tells_of_entries() {
+                        told = Told::of_fields(found)?;
+                    }
+                    owner.of_fields(layout, found)?
+                }
                 None => answers.bytes()?.map(|text| owner.of_text(layout, text)).transpose()?,
             },
             What::Value => answers.bytes()?.map(Bytes::copy_from_slice),
@@ -184,18 +217,35 @@ impl Place {
             }
             What::Member => is_there.then(Bytes::new),
         };
-        if self.versions.is_some() {
-            of_row = answers.bytes()?.map(version).transpose()?;
+        match (self.versions.is_some(), self.trails) {
+            (false, _) => {}
+            (true, Trails::Words) => {
+                told = answers.bytes()?.map(Told::of_words).transpose()?.unwrap_or_default();
+                if told.is_dead() {
+                    content = Some(Bytes::new());
+                }
+            }
+            (true, _) => told.version = answers.bytes()?.map(version).transpose()?,
         }
         match &self.ends {
-            Ends::Never | Ends::Field(_) => {}
+            Ends::Never | Ends::Field(_) | Ends::Words(_) => {}
             Ends::Native(grace) => {
                 let drops = Some(answers.number()?).filter(|drops| *drops >= 0);
-                ends = drops.map(|drops| drops.saturating_sub(*grace));
+                told.expires = drops.map(|drops| drops.saturating_sub(*grace));
             }
-            Ends::Beside(_) => ends = answers.bytes()?.map(instant).transpose()?,
+            Ends::Beside(_) => told.expires = answers.bytes()?.map(instant).transpose()?,
         }
-        Ok(content.map(|value| Row { value, version: of_row, expires: ends, trail: None }))
+        let Told { version, expires, mut trail } = told;
+        if self.trails == Trails::Fields && matches!(self.what, What::Entry(_)) {
+            // One whose attempt expects nothing has no field for it.
+            trail.get_or_insert_with(|| Box::new(Trail::default()));
+        }
+        Ok(content.map(|value| Row { value, version, expires, trail }))
+    }
+
+    /// Whether entries and claims say of themselves what their row cannot be asked for here.
+    fn tells_of_entries(&self) -> bool {
+        self.trails == Trails::Fields || matches!(self.ends, Ends::Field(_))
     }
 
     /// An error about a row, with its key's name.

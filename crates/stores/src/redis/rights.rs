@@ -56,6 +56,9 @@ const COMMANDS: [&str; 32] = [
     "TIME",
 ];
 
+/// What a node of a cluster is asked besides.
+const COMMANDS_OF_CLUSTER: [&str; 3] = ["ASKING", "CLUSTER NODES", "CLUSTER SLOTS"];
+
 /// How long a server that is starting is waited for between two questions.
 const WAIT: Duration = Duration::from_millis(50);
 
@@ -63,11 +66,11 @@ const WAIT: Duration = Duration::from_millis(50);
 /// not tell, that is remarked upon.
 pub(super) async fn check(
     connection: &Connection,
-    options: &Options,
+    (options, is_cluster): (&Options, bool),
     within: Duration,
     remarks: &mut Vec<String>,
 ) -> Result<()> {
-    judged(ask(connection, options, within).await, options, remarks)
+    judged(ask(connection, (options, is_cluster), within).await, options, remarks)
 }
 
 fn judged(answer: RedisResult<Value>, options: &Options, remarks: &mut Vec<String>) -> Result<()> {
@@ -101,11 +104,18 @@ fn is_unknown(error: &RedisError) -> bool {
 }
 
 /// Asks, also a server that is still starting.
-async fn ask(connection: &Connection, options: &Options, within: Duration) -> RedisResult<Value> {
+async fn ask(
+    connection: &Connection,
+    (options, is_cluster): (&Options, bool),
+    within: Duration,
+) -> RedisResult<Value> {
     let mut command = Cmd::new();
     command.arg("EVAL").arg(include_str!("rights.lua")).arg(0);
     command.arg(format!("{}any", options.prefix));
     COMMANDS.iter().for_each(|one| _ = command.arg(*one));
+    if is_cluster {
+        COMMANDS_OF_CLUSTER.iter().for_each(|one| _ = command.arg(*one));
+    }
     let until = Instant::now() + within;
     loop {
         match connection.ask(&command, within).await {

@@ -77,6 +77,10 @@ impl RedisStore {
         let place = layout.place(Key::new(scan.range.start.clone()).space())?;
         let shape = &place.shape;
         let Some(group) = Group::of(&scan.range, &shape.segments, shape.group) else {
+            if self.servers.is_cluster() {
+                let message = "a scan does not fix the whole group";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
             return self.wide(layout, place, page).await;
         };
         let Some(list) = &place.list else {

@@ -3,9 +3,9 @@
 //! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
 //! message is needed, and nothing has been done by the first.
 
-use super::connection::Connection;
 use super::error::{Fault, fault};
 use super::protocol::Request;
+use super::servers::Servers;
 use bytes::Bytes;
 use redis::RedisResult;
 use std::collections::HashMap;
@@ -29,15 +29,15 @@ impl Script {
     /// Runs the script with these keys and arguments, once.
     pub(super) async fn run(
         &self,
-        connection: &Connection,
+        servers: &Servers,
         call: &Arguments,
         until: Instant,
     ) -> RedisResult<Bytes> {
         let by_hash = call.request("EVALSHA", &self.hash);
-        match connection.send(by_hash.sent(), until).await {
+        match servers.send(call.name(1), by_hash.sent(), until).await {
             Err(error) if fault(&error) == Fault::NoScript => {
                 let whole = call.request("EVAL", &self.text);
-                connection.send(whole.sent(), until).await
+                servers.send(call.name(1), whole.sent(), until).await
             }
             answer => answer,
         }

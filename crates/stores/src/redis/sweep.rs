@@ -4,6 +4,9 @@
 //! SCAN ~x:* ─▶ rows due ─▶ their entries, from their content ─▶ one script: row, entries, helpers
 //! ```
 //!
+//! On a cluster entries and claims lie elsewhere than their row: each says in its own slot when it
+//! ends and is swept by itself, a row like any other.
+//!
 //! Redis drops a row an hour after its end. One that was not swept until then has left entries of
 //! which its key alone does not tell; they are looked for in their indexes. Where the database was
 //! read to is kept between two calls, so that each reads a bounded part of it.
@@ -13,6 +16,7 @@ use super::call::Call;
 use super::error::unexpected;
 use super::fields::instant;
 use super::layout::{Layout, Place};
+use super::walk::scan_names;
 use super::{RedisStore, Within};
 use data::clock::Milliseconds;
 use data::entries;
@@ -37,7 +41,32 @@ struct Due {
     text: String,
     ends: Milliseconds,
     key: Key,
-    collection: Arc<CollectionSchema>,
+    /// Whose row it is, where its entries go with it.
+    collection: Option<Arc<CollectionSchema>>,
+}
+
+/// Where the next sweep goes on: at which of the servers, and where in it.
+#[derive(Clone, Debug)]
+pub(super) struct Swept {
+    server: usize,
+    cursor: Vec<u8>,
+}
+
+impl Swept {
+    fn beginning() -> Swept {
+        Swept { server: 0, cursor: b"0".to_vec() }
+    }
+
+    /// The next step; nothing behind the last server.
+    fn after(&self, next: Option<Vec<u8>>, servers: usize) -> Option<Swept> {
+        match next {
+            Some(cursor) => Some(Swept { server: self.server, cursor }),
+            None if self.server + 1 < servers => {
+                Some(Swept { server: self.server + 1, ..Swept::beginning() })
+            }
+            None => None,
+        }
+    }
 }
 
 impl RedisStore {
@@ -52,13 +81,16 @@ impl RedisStore {
             return Ok(0);
         }
         let glob = [&self.glob_prefix(), EXPIRY.as_bytes(), b"*"].concat();
+        let servers = self.servers.masters();
         let begun = self.swept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut cursor = Some(begun.clone().unwrap_or_else(|| b"0".to_vec()));
+        let begun = begun.filter(|begun| begun.server < servers.len());
         let mut wrapped = begun.is_none();
+        let mut cursor = Some(begun.unwrap_or_else(Swept::beginning));
         let mut gone = 0;
         for _ in 0..STEPS_MAX {
             let Some(from) = cursor.take() else { break };
-            let (next, sets) = self.scan_names(&from, &glob, "zset").await?;
+            let Some(server) = servers.get(from.server) else { break };
+            let (next, sets) = scan_names(server, &from.cursor, &glob, "zset").await?;
             for set in sets {
                 gone += self.sweep_set((layout, schema), &set, now, rows - gone).await?;
                 if gone >= rows {
@@ -67,12 +99,12 @@ impl RedisStore {
                     return Ok(gone);
                 }
             }
-            cursor = match next {
+            cursor = match from.after(next, servers.len()) {
                 Some(next) => Some(next),
                 // A pass that began in the middle goes once around.
                 None if !wrapped => {
                     wrapped = true;
-                    Some(b"0".to_vec())
+                    Some(Swept::beginning())
                 }
                 None => None,
             };
@@ -81,7 +113,7 @@ impl RedisStore {
         Ok(gone)
     }
 
-    fn keep_cursor(&self, cursor: Option<Vec<u8>>) {
+    fn keep_cursor(&self, cursor: Option<Swept>) {
         *self.swept.lock().unwrap_or_else(PoisonError::into_inner) = cursor;
     }
 
@@ -103,7 +135,7 @@ impl RedisStore {
             let mut lost: Vec<Due> = Vec::new();
             let mut swept = 0;
             for (due, row) in due.into_iter().zip(found) {
-                let indexed = !due.collection.indexes.is_empty();
+                let indexed = due.collection.as_ref().is_some_and(|of| !of.indexes.is_empty());
                 match row {
                     None if indexed => lost.push(due),
                     row => swept += usize::from(self.sweep_row(layout, due, row, now).await?),
@@ -136,7 +168,11 @@ impl RedisStore {
         let mut due = Vec::new();
         while let (Some(text), Some(score)) = (members.next(), members.next()) {
             let Ok(text) = std::str::from_utf8(text).map(str::to_string) else { continue };
-            let Some((key, collection)) = owner(layout, schema, &text) else { continue };
+            let found = match self.servers.is_cluster() {
+                true => swept_alone(layout, &text).map(|key| (key, None)),
+                false => owner(layout, schema, &text).map(|(key, of)| (key, Some(of))),
+            };
+            let Some((key, collection)) = found else { continue };
             due.push(Due { set: set.to_vec(), text, ends: instant(score)?, key, collection });
         }
         Ok(due)
@@ -153,10 +189,10 @@ impl RedisStore {
         let mut call = Call::default();
         call.check_due(layout, &due.key, (due.set, &due.text, due.ends))?;
         call.delete(layout, &due.key)?;
-        if let Some(row) = row {
-            let segments = due.collection.key.decode(&due.key)?;
-            let slots = due.collection.decode(&row.value)?;
-            for entry in entries::entries(&due.collection, &segments, &slots)? {
+        if let (Some(row), Some(collection)) = (row, &due.collection) {
+            let segments = collection.key.decode(&due.key)?;
+            let slots = collection.decode(&row.value)?;
+            for entry in entries::entries(collection, &segments, &slots)? {
                 call.delete_entry(layout, &entry.key, &entry.value)?;
             }
         }
@@ -172,7 +208,9 @@ impl RedisStore {
     ) -> Result<usize> {
         let mut gone = 0;
         for collection in schema.collections() {
-            let of = |due: &&Due| Arc::ptr_eq(&due.collection, collection);
+            let of = |due: &&Due| {
+                due.collection.as_ref().is_some_and(|own| Arc::ptr_eq(own, collection))
+            };
             let keys: HashSet<&Key> = lost.iter().filter(of).map(|due| &due.key).collect();
             if keys.is_empty() {
                 continue;
@@ -219,6 +257,15 @@ impl RedisStore {
             data::store::Outcome::Indeterminate { .. } => Err(unexpected()),
         }
     }
+}
+
+/// The row, entry or claim that a text names, among all that end.
+fn swept_alone(layout: &Layout, text: &str) -> Option<Key> {
+    layout.places.values().find_map(|place| {
+        place.expiries.as_ref()?;
+        let taken = place.text.take_text(layout.naming.separator(), text)?;
+        encode(place.shape.space, &place.shape.segments, &taken.values).ok().map(Key::from)
+    })
 }
 
 /// The row that a text names, among the collections whose rows end.

@@ -9,25 +9,32 @@
 //! met are remembered and passed over. In a large database there are several rounds, each over a
 //! share of the names, so that no more than [`MET_MAX`] or so are remembered at a time.
 //!
+//! On a cluster one master is walked after the other. A key that is moved meanwhile may be met twice
+//! or never; so the nodes say before and after which slots they have, and where that has changed
+//! they are walked once more, for what was not met.
+//!
 //! Where a walk has come to is kept here, under the last key it answered; one that nobody remembers
 //! begins anew. The server's own position would be of no use later: it means something else as soon
 //! as the server was started again, and says nothing of what was met before it.
 
 use super::RedisStore;
 use super::answers::Questions;
+use super::commit::question;
+use super::connection::Connection;
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
 use super::listing::ranged;
 use super::member::ListKind;
 use super::name::Template;
-use data::Result;
+use super::open::own_line;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
+use data::{Error, ErrorKind, Result};
 use keyspace::key::{Value, encode};
 use redis::{Cmd, Value as Answer};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Walks that are remembered.
 const WALKS_MAX: usize = 64;
@@ -37,6 +44,9 @@ const KEYS_AT_ONCE: usize = 1_000;
 /// Names that a walk remembers at a time: 40 MB or so.
 const MET_MAX: u64 = 1 << 20;
 
+/// How often slots may be moved while a cluster is walked.
+const MOVES_MAX: usize = 16;
+
 /// Walks that were left off.
 #[derive(Debug, Default)]
 pub(super) struct Walks(Mutex<VecDeque<(Vec<u8>, Walking)>>);
@@ -44,8 +54,14 @@ pub(super) struct Walks(Mutex<VecDeque<(Vec<u8>, Walking)>>);
 /// Where a walk is.
 #[derive(Debug, Default)]
 struct Walking {
-    /// Where the database is read on; nothing once it was read to its end.
-    cursor: Option<Vec<u8>>,
+    /// Where a server is read on; nothing once it was read to its end.
+    cursor: Option<(Arc<Connection>, Vec<u8>)>,
+    /// Servers that are still to be read.
+    servers: VecDeque<Arc<Connection>>,
+    /// Which slots the nodes of a cluster had when they began to be read.
+    slots: String,
+    /// How often that has changed.
+    moves: usize,
     /// Names that were read and not yet looked into.
     names: VecDeque<Vec<u8>>,
     /// A sorted set that is being read: its name, and what lies behind what was read.
@@ -90,7 +106,7 @@ impl Met {
 
 impl Walking {
     fn begin(met: Option<Met>) -> Walking {
-        Walking { cursor: Some(b"0".to_vec()), met, ..Walking::default() }
+        Walking { met, ..Walking::default() }
     }
 
     /// Takes in names that a step through the database has met.
@@ -101,13 +117,15 @@ impl Walking {
         }
     }
 
+    /// Goes on to the next server, if there is one.
+    fn go_on(&mut self) -> bool {
+        self.cursor = self.servers.pop_front().map(|server| (server, b"0".to_vec()));
+        self.cursor.is_some()
+    }
+
     /// Begins the next round, if there is one.
     fn go_round(&mut self) -> bool {
-        let is_more = self.met.as_mut().is_some_and(Met::next);
-        if is_more {
-            self.cursor = Some(b"0".to_vec());
-        }
-        is_more
+        self.met.as_mut().is_some_and(Met::next)
     }
 }
 
@@ -136,7 +154,10 @@ impl RedisStore {
         let last = scan.range.start.split_last().map(|(_, key)| key).unwrap_or_default();
         let mut walking = match self.walks.take(last) {
             Some(walking) => walking,
-            None => Walking::begin(Some(Met::new(self.names_count().await? / MET_MAX + 1))),
+            None => {
+                let rounds = self.names_count().await? / MET_MAX + 1;
+                self.walking(Some(Met::new(rounds))).await?
+            }
         };
         let (mut rows, mut bytes) = (Vec::new(), 0);
         let mut end = End::Rows;
@@ -174,7 +195,7 @@ impl RedisStore {
         reverse: bool,
         most: usize,
     ) -> Result<Vec<Key>> {
-        let mut walking = Walking::begin(None);
+        let mut walking = self.walking(None).await?;
         let mut first: BTreeSet<Key> = BTreeSet::new();
         while self.find_keys(layout, place, &mut walking).await? {
             for key in walking.keys.drain(..).filter(|key| range.contains(key.as_ref())) {
@@ -191,6 +212,45 @@ impl RedisStore {
         Ok(if reverse { first.into_iter().rev().collect() } else { first.into_iter().collect() })
     }
 
+    /// A walk over all servers from their beginning.
+    async fn walking(&self, met: Option<Met>) -> Result<Walking> {
+        let mut walking = Walking::begin(met);
+        walking.slots = self.slots().await?;
+        walking.servers = self.servers.masters().into();
+        walking.go_on();
+        Ok(walking)
+    }
+
+    /// Which slots the nodes of a cluster say they have, and which are being moved.
+    async fn slots(&self) -> Result<String> {
+        let mut slots = Vec::new();
+        if self.servers.is_cluster() {
+            for master in self.servers.masters() {
+                slots.push(own_line(&master).await?);
+            }
+        }
+        slots.sort();
+        Ok(slots.join("\n"))
+    }
+
+    /// After the last server: again over all of them for what has moved, or for the next round.
+    async fn go_again(&self, walking: &mut Walking) -> Result<bool> {
+        let slots = self.slots().await?;
+        let has_moved = slots != walking.slots || slots.contains('[');
+        if has_moved {
+            walking.moves += 1;
+            if walking.moves > MOVES_MAX {
+                let message = "slots of the cluster are moved again and again: walk it later";
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+        } else if !walking.go_round() {
+            return Ok(false);
+        }
+        walking.slots = slots;
+        walking.servers = self.servers.masters().into();
+        Ok(walking.go_on())
+    }
+
     /// Finds more keys; false if there are none left.
     async fn find_keys(
         &self,
@@ -203,13 +263,13 @@ impl RedisStore {
                 self.read_on(layout, place, (name, from), walking).await?;
             } else if let Some(name) = walking.names.pop_front() {
                 self.look_into(layout, place, name, walking).await?;
-            } else if let Some(cursor) = walking.cursor.take() {
+            } else if let Some((server, cursor)) = walking.cursor.take() {
                 let (template, of) = walked(place)?;
                 let glob = template.glob(&layout.naming);
-                let (cursor, names) = self.scan_names(&cursor, &glob, of).await?;
-                walking.cursor = cursor;
+                let (cursor, names) = scan_names(&server, &cursor, &glob, of).await?;
+                walking.cursor = cursor.map(|cursor| (server, cursor));
                 walking.meet(names);
-            } else if !walking.go_round() {
+            } else if !walking.go_on() && !self.go_again(walking).await? {
                 return Ok(false);
             }
         }
@@ -218,35 +278,14 @@ impl RedisStore {
 
     /// How many names the database has, whosever they are.
     async fn names_count(&self) -> Result<u64> {
-        match self.question(&redis::cmd("DBSIZE")).await? {
-            Answer::Int(count) => Ok(count.unsigned_abs()),
-            _ => Err(unexpected()),
+        let mut names = 0;
+        for master in self.servers.masters() {
+            match question(&master, &redis::cmd("DBSIZE")).await? {
+                Answer::Int(count) => names += count.unsigned_abs(),
+                _ => return Err(unexpected()),
+            }
         }
-    }
-
-    /// One step through the database: where to go on, and the names that were met.
-    pub(super) async fn scan_names(
-        &self,
-        cursor: &[u8],
-        glob: &[u8],
-        of: &str,
-    ) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
-        let mut command = Cmd::new();
-        command.arg("SCAN").arg(cursor).arg("MATCH").arg(glob);
-        command.arg("COUNT").arg(KEYS_AT_ONCE).arg("TYPE").arg(of);
-        let Answer::Array(parts) = self.question(&command).await? else { return Err(unexpected()) };
-        let mut parts = parts.into_iter();
-        let (Some(Answer::BulkString(next)), Some(Answer::Array(names))) =
-            (parts.next(), parts.next())
-        else {
-            return Err(unexpected());
-        };
-        let name = |name| match name {
-            Answer::BulkString(name) => Ok(name),
-            _ => Err(unexpected()),
-        };
-        let names = names.into_iter().map(name).collect::<Result<Vec<_>>>()?;
-        Ok(((next != b"0").then_some(next), names))
+        Ok(names)
     }
 
     /// The keys of a name: its own, or those of its members.
@@ -302,6 +341,30 @@ impl RedisStore {
         }
         Ok(())
     }
+}
+
+/// One step through the database of a server: where to go on, and the names that were met.
+pub(super) async fn scan_names(
+    server: &Connection,
+    cursor: &[u8],
+    glob: &[u8],
+    of: &str,
+) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
+    let mut command = Cmd::new();
+    command.arg("SCAN").arg(cursor).arg("MATCH").arg(glob);
+    command.arg("COUNT").arg(KEYS_AT_ONCE).arg("TYPE").arg(of);
+    let Answer::Array(parts) = question(server, &command).await? else { return Err(unexpected()) };
+    let mut parts = parts.into_iter();
+    let (Some(Answer::BulkString(next)), Some(Answer::Array(names))) = (parts.next(), parts.next())
+    else {
+        return Err(unexpected());
+    };
+    let name = |name| match name {
+        Answer::BulkString(name) => Ok(name),
+        _ => Err(unexpected()),
+    };
+    let names = names.into_iter().map(name).collect::<Result<Vec<_>>>()?;
+    Ok(((next != b"0").then_some(next), names))
 }
 
 /// The names that are walked over, and their type.

@@ -7,9 +7,10 @@
 //! After the script's checks none of these can fail, so nothing here may be able to.
 
 use super::call::{Call, HASH, SORTED_SET, Step};
-use super::layout::{Ends, Layout, Owner, Place, What};
+use super::layout::{Ends, Layout, Owner, Place, Trails, What};
 use super::member::{List, ListKind, Parts};
 use super::name::joined;
+use super::trail::Telling;
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::entries::split_claim;
@@ -25,31 +26,25 @@ impl Call {
         layout: &Layout,
         key: &Key,
         value: &Bytes,
-        (expires, version): (Option<Milliseconds>, Option<&str>),
+        telling: Telling<'_>,
     ) -> Result<()> {
         let place = layout.place(key.space())?;
         let row = place.parts(key.as_ref())?;
-        if expires.is_some() && matches!(place.ends, Ends::Never) {
-            return Err(Error::new(
-                ErrorKind::Internal,
-                "a row has an end in a collection without",
-            ));
-        }
-        let drops = match (&place.ends, expires) {
-            (Ends::Field(grace) | Ends::Native(grace), Some(ends)) => {
-                // Redis takes no instant before 1970; both are long past.
-                Some(ends.saturating_add(*grace).max(1))
-            }
-            _ => None,
-        };
+        place.check_telling(&telling)?;
+        let drops = place.drops(&telling);
         match &place.what {
             What::Record { fields, has_mark } => {
-                let ends = expires.filter(|_| matches!(place.ends, Ends::Field(_)));
-                let step = if version.is_some() { Step::Versioned } else { Step::Hash };
-                let mut count = fields.write(value, &mut self.writes.texts)?;
-                let is_empty = count == 0 && ends.is_none() && step == Step::Hash;
-                count += self.extra(ends, *has_mark || is_empty);
+                let step = telling.step();
+                let mut count = match telling.is_dead() {
+                    true => 0,
+                    false => fields.write(value, &mut self.writes.texts)?,
+                };
+                count += self.told(place, &telling);
+                count += self.mark(*has_mark || (count == 0 && step == Step::Hash));
                 self.hash((layout, place, &row), (step, count), drops)?;
+            }
+            What::Value | What::Counter if telling.is_dead() => {
+                self.remove(layout, place, &row)?;
             }
             What::Value => self.string(layout, place, &row, value.to_vec(), drops)?,
             What::Counter => self.string(layout, place, &row, count_text(value)?, drops)?,
@@ -62,7 +57,12 @@ impl Call {
             What::Member => {}
             What::Entry(kept) => {
                 let count = kept.write(value, &mut self.writes.texts)?;
-                let drops = expires.map(|ends| ends.saturating_add_unsigned(GRACE_MILLISECONDS));
+                let mut count = count + self.told(place, &telling);
+                // One whose Hash is not there has ended, and Redis has dropped it.
+                let may_end = matches!(place.ends, Ends::Field(_));
+                count += self.mark(may_end && telling.expires.is_none());
+                let ends = telling.expires;
+                let drops = ends.map(|ends| ends.saturating_add_unsigned(GRACE_MILLISECONDS));
                 match count {
                     0 => self.remove(layout, place, &row)?,
                     count => {
@@ -71,25 +71,35 @@ impl Call {
                     }
                 }
             }
-            What::Claim(owner) => self.claim(layout, place, (&row, owner), value, drops)?,
+            What::Claim(owner) => {
+                self.claim((layout, place), (&row, owner), value, (&telling, drops))?;
+            }
         }
-        self.beside(layout, place, &row, (expires, version))
+        self.beside(layout, place, &row, &telling)
     }
 
-    /// Adds when a Hash ends, and what keeps it: Redis has no empty one, and the script may not
-    /// fail. Answers how many texts that are.
-    fn extra(&mut self, ends: Option<Milliseconds>, is_marked: bool) -> usize {
+    /// Adds what a Hash tells of its row. Answers how many texts that are.
+    fn told(&mut self, place: &Place, telling: &Telling<'_>) -> usize {
         let texts = &mut self.writes.texts;
         let before = texts.len();
-        if let Some(ends) = ends {
+        if let (Ends::Field(_), Some(ends)) = (&place.ends, telling.expires) {
             texts.push(EXPIRY);
             texts.number(ends);
         }
-        if is_marked {
-            texts.push(ROW);
-            texts.push("1");
+        if place.trails == Trails::Fields {
+            telling.add_fields(matches!(place.what, What::Entry(_)), texts);
         }
         texts.len() - before
+    }
+
+    /// Adds what keeps a Hash: Redis has no empty one, and the script may not fail. Answers how
+    /// many texts that are.
+    fn mark(&mut self, is_marked: bool) -> usize {
+        if is_marked {
+            self.writes.texts.push(ROW);
+            self.writes.texts.push("1");
+        }
+        if is_marked { 2 } else { 0 }
     }
 
     /// Writes what lies beside a row: its place in the list, its version, its end.
@@ -98,9 +108,13 @@ impl Call {
         layout: &Layout,
         place: &Place,
         row: &Parts<'_>,
-        (expires, version): (Option<Milliseconds>, Option<&str>),
+        telling: &Telling<'_>,
     ) -> Result<()> {
-        self.enlist(layout, place, row)?;
+        match (telling.is_dead(), &place.list) {
+            (false, _) => self.enlist(layout, place, row)?,
+            (true, Some(list)) => self.delist(layout, list, row)?,
+            (true, None) => {}
+        }
         if place.versions.is_none() && place.expiries.is_none() {
             return Ok(());
         }
@@ -108,15 +122,22 @@ impl Call {
         if let Some(versions) = &place.versions {
             let versions = versions.name(&layout.naming, &row.values, None)?;
             let versions = self.arguments.key(versions, HASH);
-            self.writes.step(if version.is_some() { Step::Field } else { Step::NoField }, versions);
+            let told = match place.trails {
+                Trails::Words => telling.words(),
+                _ => telling.version.map(str::to_string),
+            };
+            self.writes.step(if told.is_some() { Step::Field } else { Step::NoField }, versions);
             self.writes.texts.push(text.as_str());
-            if let Some(version) = version {
-                self.writes.texts.push(version);
+            if let Some(told) = told {
+                self.writes.texts.push(told);
             }
         }
         if let Some(expiries) = &place.expiries {
             let expiries = expiries.name(&layout.naming, &row.values, None)?;
             let expiries = self.arguments.key(expiries, SORTED_SET);
+            // The Hash of a removed row goes by itself, and is in no list.
+            let is_gone = telling.is_dead() && place.trails == Trails::Fields;
+            let expires = telling.expires.filter(|_| !is_gone);
             self.writes.step(if expires.is_some() { Step::Due } else { Step::NoMember }, expiries);
             if let Some(ends) = expires {
                 self.writes.texts.number(ends);
@@ -234,11 +255,10 @@ impl Call {
     /// A claim: whose it is, and what it keeps.
     fn claim(
         &mut self,
-        layout: &Layout,
-        place: &Place,
+        (layout, place): (&Layout, &Place),
         (row, owner): (&Parts<'_>, &Owner),
         value: &Bytes,
-        drops: Option<Milliseconds>,
+        (telling, drops): (&Telling<'_>, Option<Milliseconds>),
     ) -> Result<()> {
         match claimed(layout, (row, owner), value)? {
             Claimed::Text(text) => self.string(layout, place, row, text.into_bytes(), drops),
@@ -247,8 +267,9 @@ impl Call {
                 self.segments(owner, &segments);
                 let texts = &mut self.writes.texts;
                 let kept = fields.map_or(Ok(0), |fields| fields.write(&kept, texts))?;
-                let count = segments.len() * 2 + kept;
-                self.hash((layout, place, row), (Step::Hash, count), drops)
+                let count = segments.len() * 2 + kept + self.told(place, telling);
+                let step = if place.trails == Trails::Fields { telling.step() } else { Step::Hash };
+                self.hash((layout, place, row), (step, count), drops)
             }
         }
     }
@@ -298,6 +319,40 @@ impl Call {
         let own = self.own(layout, place, row)?;
         self.writes.step(Step::NoKey, own);
         Ok(())
+    }
+}
+
+impl Telling<'_> {
+    /// How a Hash is written.
+    fn step(&self) -> Step {
+        if self.version.is_some() { Step::Versioned } else { Step::Hash }
+    }
+}
+
+impl Place {
+    /// Whether a row may tell this of itself here.
+    fn check_telling(&self, telling: &Telling<'_>) -> Result<()> {
+        if telling.trail.is_some() && self.trails == Trails::None {
+            return Err(Error::new(ErrorKind::Unsupported, "rows of this kind leave no trails"));
+        }
+        if telling.expires.is_some() && matches!(self.ends, Ends::Never) {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "a row has an end in a collection without",
+            ));
+        }
+        Ok(())
+    }
+
+    /// When Redis drops the key of a row, if it does.
+    fn drops(&self, telling: &Telling<'_>) -> Option<Milliseconds> {
+        let grace = match self.ends {
+            Ends::Field(_) if telling.is_dead() => 0,
+            Ends::Field(grace) | Ends::Native(grace) | Ends::Words(grace) => grace,
+            Ends::Never | Ends::Beside(_) => return None,
+        };
+        // Redis takes no instant before 1970; both are long past.
+        telling.expires.map(|ends| ends.saturating_add(grace).max(1))
     }
 }
 

@@ -19,6 +19,8 @@ mod faults;
 mod foreign;
 mod promises;
 mod seen;
+#[path = "../common/seen.rs"]
+mod seen_common;
 mod settings;
 mod support;
 mod trips;

@@ -7,7 +7,7 @@
 use super::Facts;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::layout::redis::{self, Container, Role};
-use crate::model::{Key, Part, Type};
+use crate::model::{Key, Part, StoreKind, Type};
 use crate::source::Span;
 use std::collections::HashMap;
 
@@ -21,7 +21,16 @@ struct Written<'a> {
 }
 
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    let containers = redis::containers(facts.keyspace);
+    let found = problems.len();
+    check_on(facts, StoreKind::Redis, problems);
+    // A cluster has a few names more: entries that end with their attempt.
+    if problems.len() == found && facts.meant_for(&[StoreKind::RedisCluster]) {
+        check_on(facts, StoreKind::RedisCluster, problems);
+    }
+}
+
+fn check_on(facts: &Facts<'_>, store: StoreKind, problems: &mut Vec<Diagnostic>) {
+    let containers = redis::containers(facts.keyspace, store);
     // Only keys that begin alike can meet; one that begins with a segment has been reported.
     let mut written: HashMap<&str, Vec<Written<'_>>> = HashMap::new();
     for new in containers.iter().filter_map(|container| written_as(facts, container)) {

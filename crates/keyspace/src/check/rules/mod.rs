@@ -9,6 +9,7 @@ mod cache;
 mod case_of_unique;
 mod changing_index;
 mod duplicates;
+mod failover;
 mod file_names;
 mod group_size;
 mod id_only_in_value;
@@ -58,13 +59,14 @@ pub struct Facts<'a> {
 
 /// Asks every rule.
 pub fn check(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
-    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 34] = [
+    const RULES: [fn(&Facts<'_>, &mut Vec<Diagnostic>); 35] = [
         bind_circle::check,
         bound::check,
         cache::check,
         case_of_unique::check,
         changing_index::check,
         duplicates::check,
+        failover::check,
         file_names::check,
         group_size::check,
         id_only_in_value::check,

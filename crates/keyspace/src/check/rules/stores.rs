@@ -34,26 +34,27 @@ fn random_uuids(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
 }
 
 /// Whether Redis would keep a group as a Set if it were said to be small.
-fn could_be_set(facts: &Facts<'_>, key: KeyOf<'_>) -> bool {
+fn could_be_set(facts: &Facts<'_>, store: StoreKind, key: KeyOf<'_>) -> bool {
     let expect = Expect { rows_per_group: Some(1), ..*key.expect() };
     match key.index {
         Some(index) => {
             let small = Index { expect, ..index.as_ref().clone() };
-            is_read_whole(facts.keyspace, key.collection, Some(&small))
+            is_read_whole(facts.keyspace, store, key.collection, Some(&small))
         }
         None => {
             let small = Collection { expect, ..key.collection.as_ref().clone() };
-            small.content == Content::Keys && is_read_whole(facts.keyspace, &small, None)
+            small.content == Content::Keys && is_read_whole(facts.keyspace, store, &small, None)
         }
     }
 }
 
 fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
     for key in facts.keys() {
-        if !could_be_set(facts, key)
-            || key.expect().rows_per_group.is_some()
-            || key.bucket().is_some()
-        {
+        let stores: Vec<StoreKind> = [StoreKind::Redis, StoreKind::RedisCluster]
+            .into_iter()
+            .filter(|store| could_be_set(facts, *store, key))
+            .collect();
+        if stores.is_empty() || key.expect().rows_per_group.is_some() || key.bucket().is_some() {
             continue;
         }
         // Without an end, a group has been reported as one that may grow.
@@ -64,7 +65,7 @@ fn large_sets(facts: &Facts<'_>, problems: &mut Vec<Diagnostic>) {
         problems.push(
             Diagnostic::new(&codes::BIG_SET, key.key().span, message)
                 .on(
-                    &[StoreKind::Redis, StoreKind::RedisCluster],
+                    &stores,
                     "it is kept as a sorted set, about 128 bytes a row; \
                      up to 10,000 rows it could be a Set",
                 )

@@ -3,11 +3,11 @@
 //! They are for people and can be pasted into `redis-cli`. The store writes the same shapes from
 //! one script, with its checks.
 
-use super::super::{body_name, example, sortable, uses};
+use super::super::{body_name, example, sortable};
 use super::print::Page;
 use super::{
-    Container, EXPIRY, Expires, GRACE_MILLISECONDS, MemberForm, NULLS, ROW, RedisType, Role, SLICE,
-    SliceForm, extra_fields, member_parts,
+    Container, EXPIRY, Expires, GRACE_MILLISECONDS, HELD, MemberForm, NULLS, PREVIOUS, ROW,
+    RedisType, Role, SLICE, SliceForm, VERSION, extra_fields, has_trails, member_parts,
 };
 use crate::key::{Value, encode};
 use crate::layout::engine::segment_shape;
@@ -46,13 +46,16 @@ impl Page<'_> {
                 RedisType::Set => vec![format!("SADD {name} {}", member())],
                 _ => vec![format!("ZADD {name} 0 {}", member())],
             },
-            Role::Entry => hash(self.kept_example(collection, index)),
+            Role::Entry => {
+                hash(self.kept_example(collection, index) + &self.told_example(collection, held))
+            }
             Role::Claim if held.redis_type == RedisType::Hash => {
                 let owner: String = collection.key.segments().fold(String::new(), |text, s| {
                     let value = example::scalar(&example::segment(self.keyspace, s));
                     format!("{text} {} {}", self.keyspace.shown(&s.name), quote(value.as_bytes()))
                 });
-                hash(owner + &self.kept_example(collection, index))
+                let kept = self.kept_example(collection, index);
+                hash(owner + &kept + &self.told_example(collection, held))
             }
             Role::Claim => vec![format!("SET {name} {}{end}", quote(primary.as_bytes()))],
             Role::Slices => {
@@ -60,10 +63,19 @@ impl Page<'_> {
                 vec![format!("ZADD {name} 0 {}", slice_text(form, self.slice_start(held)))]
             }
             Role::Versions => {
-                vec![format!("HSET {name} {} {}", quote(primary.as_bytes()), example::VERSION)]
+                let trail = match has_trails(self.keyspace, self.store, collection) {
+                    true => quote(self.beside_example(collection).as_bytes()),
+                    false => example::VERSION.to_string(),
+                };
+                vec![format!("HSET {name} {} {trail}", quote(primary.as_bytes()))]
             }
             Role::Expiries => {
-                vec![format!("ZADD {name} {} {}", ends.instant(), quote(primary.as_bytes()))]
+                let member = match index {
+                    Some(_) => self.key(held).map(|key| self.key_example(&key)),
+                    None => Some(primary),
+                };
+                let member = quote(member.unwrap_or_default().as_bytes());
+                vec![format!("ZADD {name} {} {member}", ends.instant())]
             }
         }
     }
@@ -91,10 +103,12 @@ impl Page<'_> {
             }
             None => {}
         }
-        for extra in extra_fields(self.keyspace, collection) {
+        for extra in extra_fields(self.keyspace, self.store, collection) {
             let value = match extra {
                 EXPIRY => ends(collection).instant().to_string(),
                 ROW => "1".to_string(),
+                PREVIOUS => "\"\"".to_string(),
+                HELD => example::HELD.to_string(),
                 // No field of the example is null.
                 NULLS => continue,
                 _ => example::VERSION.to_string(),
@@ -125,10 +139,31 @@ impl Page<'_> {
         })
     }
 
+    /// What an entry or a claim says of itself where its row cannot be asked.
+    fn told_example(&self, collection: &Collection, held: &Container) -> String {
+        let mut text = String::new();
+        if has_trails(self.keyspace, self.store, collection) {
+            if held.role == Role::Claim {
+                let _ = write!(text, " {VERSION} {}", example::VERSION);
+            }
+            let _ = write!(text, " {PREVIOUS} {}", example::VERSION);
+        }
+        if self.cluster && collection.ttl.is_some() {
+            let _ = write!(text, " {EXPIRY} {}", ends(collection).instant());
+        }
+        text
+    }
+
+    /// What is kept beside a group for a row that has no fields.
+    fn beside_example(&self, collection: &Collection) -> String {
+        let ends = collection.ttl.as_ref().map(|_| format!(" x{}", ends(collection).instant()));
+        format!("{}{} p", example::VERSION, ends.unwrap_or_default())
+    }
+
     /// The bytes of an example member.
     fn member_example(&self, container: &Container) -> Vec<u8> {
-        let Some(key) = uses::key(self.keyspace, &container.serves) else { return Vec::new() };
-        let rest = member_parts(key);
+        let Some(key) = self.key(container) else { return Vec::new() };
+        let rest = member_parts(&key);
         let separator = self.keyspace.separator.to_string();
         let values = || rest.iter().filter_map(Part::segment);
         let value = |segment: &Segment| example::segment(self.keyspace, segment);

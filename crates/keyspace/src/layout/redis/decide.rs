@@ -3,16 +3,19 @@
 //! The rules are few: a row is at its own key; what is walked along has one container a group; what
 //! has no room for a version or an end has it beside the group. A Set is for membership: where the
 //! order of its members may be asked for, they are a sorted set. Nothing else decides a type.
+//!
+//! On a cluster an entry lies in another slot than its row. It cannot ask its row when it ends, and
+//! that of a row with versions says which attempt wrote it: such entries are Hashes with an order.
 
 use super::super::{Serves, sortable, uses};
 use super::{
-    Container, EXPIRY, Expires, MemberForm, NULLS, ORDER, ROW, RedisType, Role, SLICE, SLICES,
-    SliceForm, VERSION,
+    ATTEMPT, Container, EXPIRY, Expires, HELD, MemberForm, NULLS, ORDER, PREVIOUS, ROW, RedisType,
+    Role, SLICE, SLICES, SliceForm, VERSION,
 };
 use crate::model::limits::REDIS_SET_ROWS_MAX;
 use crate::model::{
     Bucket, Collection, Content, DefaultValue, Field, Index, Key, Keyspace, Mode, Part, Segment,
-    Type,
+    StoreKind, Type,
 };
 use crate::source::Span;
 
@@ -25,6 +28,39 @@ pub fn has_entries(keyspace: &Keyspace, collection: &Collection) -> bool {
     listed || versioned || !collection.indexes.is_empty()
 }
 
+/// Whether rows say how they came to be, and what elsewhere belongs to them.
+pub fn has_trails(keyspace: &Keyspace, store: StoreKind, collection: &Collection) -> bool {
+    store == StoreKind::RedisCluster && keyspace.mode(collection) == Mode::Conditional
+}
+
+/// The key of an index's entries as they lie there: on a cluster those of rows with versions end
+/// with the attempt that wrote them.
+pub fn entry_key(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    index: &Index,
+) -> Key {
+    let mut key = index.key.clone();
+    if has_trails(keyspace, store, collection) && !index.unique {
+        key.parts.push(helper_part(ATTEMPT, Type::Uuid));
+    }
+    key
+}
+
+/// Whether the entries of an index, on a cluster, are Hashes whatever they keep: they say which
+/// attempt wrote them, or when they end.
+fn is_told_apart(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    index: &Index,
+) -> bool {
+    let ends = collection.ttl.is_some() && !index.key.is_whole_group();
+    let apart = has_trails(keyspace, store, collection) || ends;
+    store == StoreKind::RedisCluster && !index.unique && apart
+}
+
 /// Whether a row is a Hash of its own.
 fn is_record(collection: &Collection) -> bool {
     match &collection.content {
@@ -35,7 +71,11 @@ fn is_record(collection: &Collection) -> bool {
 }
 
 /// The extra fields of a record's Hash.
-pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'static str> {
+pub fn extra_fields(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+) -> Vec<&'static str> {
     // Redis has no empty Hash, so a record that may be all nulls needs a field of some kind.
     let may_be_empty = match &collection.content {
         Content::Fields(fields) => {
@@ -49,20 +89,34 @@ pub fn extra_fields(keyspace: &Keyspace, collection: &Collection) -> Vec<&'stati
     let mut fields = collection.fields().iter();
     let nullable = fields.any(|field| field.field_type.is_optional() && constant(field));
     let row = may_be_empty && !versioned;
-    [(versioned, VERSION), (row, ROW), (nullable, NULLS), (expiring, EXPIRY)]
-        .into_iter()
-        .filter_map(|(wanted, name)| wanted.then_some(name))
-        .collect()
+    let trails = has_trails(keyspace, store, collection);
+    let holds = trails && !collection.indexes.is_empty();
+    // The end of a row that leaves a trail is always told by a field.
+    let expiring = expiring || (trails && collection.ttl.is_some());
+    let wanted = [
+        (versioned, VERSION),
+        (trails, PREVIOUS),
+        (holds, HELD),
+        (row, ROW),
+        (nullable, NULLS),
+        (expiring, EXPIRY),
+    ];
+    wanted.into_iter().filter_map(|(wanted, name)| wanted.then_some(name)).collect()
 }
 
 /// Appends the containers of a collection's rows.
-pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut Vec<Container>) {
+pub(super) fn of_rows(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    found: &mut Vec<Container>,
+) {
     let serves = Serves::new(collection, None);
     let key = &collection.key;
     let alone = key.is_whole_group();
     let ends = collection.ttl.is_some();
-    let whole = is_read_whole(keyspace, collection, None);
-    let ordered = has_order(keyspace, collection, None);
+    let whole = is_read_whole(keyspace, store, collection, None);
+    let ordered = has_order(keyspace, store, collection, None);
     let bucket = collection.bucket.as_ref();
     let make = Make { keyspace, key, serves: &serves, bucket };
     let (role, redis_type) = match &collection.content {
@@ -90,7 +144,9 @@ pub(super) fn of_rows(keyspace: &Keyspace, collection: &Collection, found: &mut 
         found.push(make.beside(VERSION, Role::Versions, RedisType::Hash));
     }
     let swept = row_expires(keyspace, collection).is_some() && has_entries(keyspace, collection);
-    if swept {
+    // A removed row leaves its version beside the group, and that must go some day.
+    let leaves = has_trails(keyspace, store, collection) && role != Role::Record;
+    if swept || leaves {
         found.push(make.beside(EXPIRY, Role::Expiries, RedisType::SortedSet));
     }
 }
@@ -108,37 +164,52 @@ fn row_expires(keyspace: &Keyspace, collection: &Collection) -> Option<Expires> 
 /// Appends the containers of an index.
 pub(super) fn of_index(
     keyspace: &Keyspace,
-    collection: &Collection,
-    index: &Index,
+    store: StoreKind,
+    (collection, index): (&Collection, &Index),
     found: &mut Vec<Container>,
 ) {
     let serves = Serves::new(collection, Some(index));
-    let make = Make { keyspace, key: &index.key, serves: &serves, bucket: index.bucket.as_ref() };
-    let alone = index.key.is_whole_group();
+    let key = &entry_key(keyspace, store, collection, index);
+    let make = Make { keyspace, key, serves: &serves, bucket: index.bucket.as_ref() };
+    let alone = key.is_whole_group();
     let expires = row_expires(keyspace, collection);
     let kept = !index.keep.is_empty();
+    let trails = has_trails(keyspace, store, collection);
+    let is_swept = store == StoreKind::RedisCluster && expires.is_some();
     if index.unique || alone {
-        let redis_type = if kept { RedisType::Hash } else { RedisType::String };
+        let redis_type = if kept || trails { RedisType::Hash } else { RedisType::String };
         found.push(Container { expires, ..make.row(Role::Claim, redis_type) });
-        if has_order(keyspace, collection, Some(index)) {
+        if has_order(keyspace, store, collection, Some(index)) {
             make.group(Role::Order, RedisType::SortedSet, found);
+            if is_swept {
+                found.push(make.beside(EXPIRY, Role::Expiries, RedisType::SortedSet));
+            }
         }
         return;
     }
-    if kept {
+    if kept || is_told_apart(keyspace, store, collection, index) {
         found.push(Container { expires, ..make.row(Role::Entry, RedisType::Hash) });
         make.group(Role::Order, RedisType::SortedSet, found);
+        if is_swept {
+            found.push(make.beside(EXPIRY, Role::Expiries, RedisType::SortedSet));
+        }
         return;
     }
-    let whole = is_read_whole(keyspace, collection, Some(index));
+    let whole = is_read_whole(keyspace, store, collection, Some(index));
     let redis_type = if whole { RedisType::Set } else { RedisType::SortedSet };
     make.group(Role::Entries, redis_type, found);
 }
 
 /// Whether a group, or the entries of an index that are keys of their own, has an order beside it.
-pub fn has_order(keyspace: &Keyspace, collection: &Collection, index: Option<&Index>) -> bool {
+pub fn has_order(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    index: Option<&Index>,
+) -> bool {
     let is_listed = || uses::is_listed(keyspace, &Serves::new(collection, index));
     match index {
+        Some(index) if is_told_apart(keyspace, store, collection, index) => true,
         Some(index) if index.key.is_whole_group() => false,
         Some(index) if index.unique => is_listed(),
         Some(index) => !index.keep.is_empty(),
@@ -147,23 +218,28 @@ pub fn has_order(keyspace: &Keyspace, collection: &Collection, index: Option<&In
         None if is_container(collection) => {
             collection.content == Content::Counter
                 && is_listed()
-                && !is_read_whole(keyspace, collection, None)
+                && !is_read_whole(keyspace, store, collection, None)
         }
         None => is_listed(),
     }
 }
 
 /// The helpers that know of every row of a collection: its order, its version, its end.
-pub fn row_helpers(keyspace: &Keyspace, collection: &Collection) -> u64 {
+pub fn row_helpers(keyspace: &Keyspace, store: StoreKind, collection: &Collection) -> u64 {
     let mut found = Vec::new();
-    of_rows(keyspace, collection, &mut found);
+    of_rows(keyspace, store, collection, &mut found);
     let of_each_row = |role: Role| role.is_helper() && role != Role::Slices;
     found.iter().filter(|container| of_each_row(container.role)).count() as u64
 }
 
 /// Whether a group, or the entries of an index, is one Set or one Hash without an order beside it:
 /// it is read whole, and what is asked for is sorted and cut afterwards.
-pub fn is_read_whole(keyspace: &Keyspace, collection: &Collection, index: Option<&Index>) -> bool {
+pub fn is_read_whole(
+    keyspace: &Keyspace,
+    store: StoreKind,
+    collection: &Collection,
+    index: Option<&Index>,
+) -> bool {
     let (key, expect) = match index {
         Some(index) => (&index.key, &index.expect),
         None => (&collection.key, &collection.expect),
@@ -175,7 +251,10 @@ pub fn is_read_whole(keyspace: &Keyspace, collection: &Collection, index: Option
     let serves = Serves::new(collection, index);
     match index {
         Some(index) => {
-            !index.unique && index.keep.is_empty() && is_membership(keyspace, key, &serves)
+            !index.unique
+                && index.keep.is_empty()
+                && !is_told_apart(keyspace, store, collection, index)
+                && is_membership(keyspace, key, &serves)
         }
         None => {
             is_container(collection)
@@ -303,9 +382,14 @@ fn prefixed(prefix: &str, parts: &[Part]) -> Vec<Part> {
 /// The last part of a slice's name. Its type is one that no key has: of what can stand in its
 /// place, only free text could be written like it.
 fn slice_part() -> Part {
+    helper_part(SLICE, Type::Duration)
+}
+
+/// A part that no file names.
+fn helper_part(name: &str, segment_type: Type) -> Part {
     Part::Segment(Segment {
-        name: SLICE.to_string(),
-        segment_type: Type::Duration,
+        name: name.to_string(),
+        segment_type,
         descending: false,
         default: None,
         source: None,

@@ -1,20 +1,19 @@
 //! Prints a Redis layout: every key with its type, what it is for, and a command that writes one.
 
 use super::super::sheet::Sheet;
-use super::super::uses;
 use super::{
     CALL, CALL_MILLISECONDS, Container, EXPIRY, MARKER, MARKER_FIELDS, MemberForm, NULLS, ROW,
-    RedisType, Role, containers, extra_fields, member_parts,
+    RedisType, Role, containers, entry_key, extra_fields, has_trails, member_parts,
 };
-use crate::model::{Collection, Content, Index, Keyspace, Part, Segment, StoreKind};
+use crate::model::{Collection, Content, Index, Key, Keyspace, Part, Segment, StoreKind};
 
 /// The layout of a keyspace on one Redis server or on a cluster, as text.
 pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
-    let page = Page { keyspace, cluster: store == StoreKind::RedisCluster };
+    let page = Page { keyspace, store, cluster: store == StoreKind::RedisCluster };
     let mut sheet = Sheet::new(keyspace, store);
     sheet.gap();
     page.legend(&mut sheet);
-    let all = containers(keyspace);
+    let all = containers(keyspace, store);
     for collection in &keyspace.collections {
         sheet.collection(keyspace, collection);
         for container in all.iter().filter(|c| c.serves.collection == collection.name.value) {
@@ -42,6 +41,7 @@ pub fn print(keyspace: &Keyspace, store: StoreKind) -> String {
 /// What is printed, and for which of the two.
 pub(super) struct Page<'a> {
     pub keyspace: &'a Keyspace,
+    pub store: StoreKind,
     pub cluster: bool,
 }
 
@@ -51,8 +51,10 @@ impl Page<'_> {
         sheet.line(0, &format!("In names {escaped} and control bytes of a value are written %xx."));
         let has = |field: &str| {
             let mut collections = self.keyspace.collections.iter();
-            collections.any(|c| extra_fields(self.keyspace, c).contains(&field))
+            collections.any(|c| extra_fields(self.keyspace, self.store, c).contains(&field))
         };
+        let mut collections = self.keyspace.collections.iter();
+        let trails = collections.any(|c| has_trails(self.keyspace, self.store, c));
         for (wanted, line) in [
             (true, "In Hashes null is absent, times are RFC 3339, lists JSON, bytes base64url."),
             (true, "~v is a row's version. Sorted sets have scores of 0 and sort as the key does."),
@@ -62,6 +64,9 @@ impl Page<'_> {
                 has(EXPIRY),
                 "~x is when a row with entries ends, in ms; Redis drops it an hour later.",
             ),
+            (trails, "~p and ~h are how a row came to be and the entries that belong to it;"),
+            (trails, "an entry or claim says in ~p what its attempt (~attempt, ~v) expects."),
+            (trails, "A removed row stays for a day, with ~d and ~x, in no list."),
             (
                 self.cluster,
                 "A place stands in braces, the hash tag, and has one slot; <…> is a value.",
@@ -129,6 +134,9 @@ impl Page<'_> {
             Role::Entries => {
                 format!("index {index_name}, a member an entry: {}", self.member(held))
             }
+            Role::Entry if index.is_some_and(|index| index.keep.is_empty()) => {
+                format!("index {index_name}, one entry: what it says of itself, if anything")
+            }
             Role::Entry => format!("index {index_name}, one entry: the fields it keeps"),
             Role::Claim => {
                 let unique = if index.is_some_and(|index| index.unique) { ", unique" } else { "" };
@@ -138,15 +146,30 @@ impl Page<'_> {
             }
             Role::Order => format!("the order of the rows, a member each: {}", self.member(held)),
             Role::Slices => "the time slices there are".to_string(),
+            Role::Versions if has_trails(self.keyspace, self.store, collection) => {
+                "versions and trails, by key".to_string()
+            }
             Role::Versions => "versions, by key".to_string(),
             Role::Expiries => "when rows end, for the sweep: the score is ~x".to_string(),
         }
     }
 
+    /// The key of what a container serves, as it lies there.
+    pub(super) fn key(&self, container: &Container) -> Option<Key> {
+        let collection = self.keyspace.collection(&container.serves.collection)?;
+        match &container.serves.index {
+            Some(name) => {
+                let index = collection.index(name)?;
+                Some(entry_key(self.keyspace, self.store, collection, index))
+            }
+            None => Some(collection.key.clone()),
+        }
+    }
+
     /// What a member is made of and how it is read.
     fn member(&self, container: &Container) -> String {
-        let Some(key) = uses::key(self.keyspace, &container.serves) else { return String::new() };
-        let rest: Vec<String> = member_parts(key)
+        let Some(key) = self.key(container) else { return String::new() };
+        let rest: Vec<String> = member_parts(&key)
             .iter()
             .map(|part| match part {
                 Part::Literal(literal) => literal.clone(),
