@@ -13,6 +13,7 @@ use data::maintain::{Problem, Scrub};
 use futures_util::FutureExt;
 use keyway::{Caller, ErrorKind, Keyway, Moved, Stage, SystemRandom};
 use serde_json::{Value, json};
+use servers::cassandra::Cassandra;
 use servers::process::Folder;
 use servers::redis::RedisServer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -259,6 +260,12 @@ fn the_chat_moves_to_sqlite_under_traffic() {
 fn the_chat_moves_to_redis_under_traffic() {
     let redis = RedisServer::start(&[]);
     run(moves_to(&redis.url()));
+}
+
+#[test]
+fn the_chat_moves_to_cassandra_under_traffic() {
+    let url = format!("{}?replication=1", Cassandra::shared().url("moved_chat"));
+    run(moves_to(&url));
 }
 
 /// Two people exchange their addresses while the move is under way: neither row can come before

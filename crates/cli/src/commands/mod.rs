@@ -3,13 +3,13 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod copy;
-pub(crate) mod live;
 pub(crate) mod doc;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod format;
 pub(crate) mod import;
 pub(crate) mod layout;
+pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod new;
 pub(crate) mod reference;
