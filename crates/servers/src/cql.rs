@@ -63,11 +63,23 @@ impl Connection {
         self.stream.write_all(&frame)?;
         let mut head = [0; 9];
         self.stream.read_exact(&mut head)?;
-        let [_, _, _, _, code, length @ ..] = head;
+        let [_, flags, _, _, code, length @ ..] = head;
         let mut body = vec![0; u32::from_be_bytes(length) as usize];
         self.stream.read_exact(&mut body)?;
-        Ok((code, body))
+        Ok((code, without_warnings(flags, body)?))
     }
+}
+
+/// What a server warns of stands before its answer.
+fn without_warnings(flags: u8, body: Vec<u8>) -> Result<Vec<u8>> {
+    const WARNING: u8 = 8;
+    let mut reader = body.as_slice();
+    if flags & WARNING != 0 {
+        for _ in 0..short(&mut reader)? {
+            name(&mut reader)?;
+        }
+    }
+    Ok(reader.to_vec())
 }
 
 fn refused(code: u8, body: &[u8]) -> Error {

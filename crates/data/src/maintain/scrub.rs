@@ -125,7 +125,8 @@ impl Scrub<'_> {
         page: &[Keyed],
         counts: &mut ScrubCounts,
     ) -> Result<Vec<Suspect<'s>>> {
-        counts.rows += page.len() as u64;
+        let is_dead = |keyed: &&Keyed| keyed.row.trail.as_ref().is_some_and(|trail| trail.dead);
+        counts.rows += page.iter().filter(|keyed| !is_dead(keyed)).count() as u64;
         let now = self.clock.now();
         let mut suspects = Vec::new();
         for keyed in page.iter().filter(|keyed| keyed.row.is_live(now)) {

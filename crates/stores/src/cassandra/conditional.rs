@@ -45,6 +45,7 @@ enum Sent {
 /// Commits a batch of one partition.
 pub(super) async fn commit(ready: &Ready, batch: &Batch, until: Instant) -> Result<Outcome> {
     let mut commit = Commit { ready, batch, until, lost: Vec::new() };
+    // An error here says that nothing was done.
     if let Some((seen, effects)) = commit.known()
         && let Some(outcome) = commit.send(&seen, &effects, &HashMap::new(), Vec::new()).await?
     {
@@ -52,8 +53,12 @@ pub(super) async fn commit(ready: &Ready, batch: &Batch, until: Instant) -> Resu
     }
     let mut tries = 0;
     loop {
-        if let Some(outcome) = commit.judge().await? {
-            return Ok(outcome);
+        match commit.judge().await {
+            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(None) => {}
+            // What was sent before may be there: only the rows can tell, once they can be read.
+            Err(_) if !commit.lost.is_empty() => {}
+            Err(error) => return Err(error),
         }
         tries += 1;
         if !pause(batch.id, tries, until).await {

@@ -193,7 +193,9 @@ pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
     if spaces.start() != spaces.end() {
         return Err(open());
     }
-    let view = ready.tables.of_space(*spaces.start())?;
+    let Some(view) = ready.tables.read_of(*spaces.start())? else {
+        return Ok(Page { rows: Vec::new(), end: End::Range });
+    };
     let end = pages.read(view).await?;
     Ok(Page { rows: pages.rows, end })
 }

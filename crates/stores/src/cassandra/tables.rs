@@ -139,6 +139,14 @@ impl Tables {
         })
     }
 
+    /// The view on a space of which all is read; nothing if its rows come another way.
+    pub(super) fn read_of(&self, space: u16) -> Result<Option<&Arc<View>>> {
+        match self.views.get(&space) {
+            Some(view) => Ok(Some(view)),
+            None => self.schema.space(space).map(|_| None),
+        }
+    }
+
     /// The view on the space of a key.
     pub(super) fn of(&self, key: &Key) -> Result<&Arc<View>> {
         self.of_space(key.space())

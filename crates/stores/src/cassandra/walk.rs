@@ -27,7 +27,9 @@ const ROWS_MAX: usize = 1_000;
 /// A stretch of every row of a space.
 pub(super) async fn walk(ready: &Ready, scan: &Scan) -> Result<Page> {
     let space = Key::new(scan.range.start.clone()).space();
-    let view = ready.tables.of_space(space)?;
+    let Some(view) = ready.tables.read_of(space)? else {
+        return Ok(Page { rows: Vec::new(), end: End::Range });
+    };
     let mut walk = Walk { ready, view, scan, rows: Vec::new(), bytes: 0 };
     let mut partition = None;
     if let Some(key) = walk.after() {

@@ -11,7 +11,14 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../redis/app.rs"]
+#[allow(dead_code, reason = "each test file uses a part of it")]
+mod app;
+mod ensure;
+mod faults;
 mod promises;
+mod seen;
+mod support;
 
 use servers::cassandra::Cassandra;
 use servers::cql::Connection;

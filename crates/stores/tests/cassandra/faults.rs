@@ -1,0 +1,142 @@
+//! Nodes killed and paused while callers work: nothing acknowledged is lost, nothing is done twice,
+//! no entry is left behind or missing, and unique values stay unique.
+
+use crate::app::{App, item};
+use crate::{new_place, open, runtime};
+use data::ErrorKind;
+use data::store::Store;
+use serde_json::json;
+use servers::cassandra::Cassandra;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const WORKERS: usize = 6;
+
+/// What the workers have done.
+#[derive(Default)]
+struct Work {
+    is_over: AtomicBool,
+    items: Mutex<BTreeSet<String>>,
+    /// Who got each name that all of them want.
+    named: Mutex<Vec<(u64, String)>>,
+    sold: AtomicU64,
+}
+
+impl Work {
+    /// Inserts, moves, drops and sells until it is told to end.
+    async fn run(self: Arc<Self>, app: Arc<App>, worker: usize) {
+        for number in 0_u64.. {
+            if self.is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            let id = format!("w{worker}-{number}");
+            app.surely("add_item", item(&id, &format!("s{}", number % 3), number as i64)).await;
+            self.items.lock().unwrap().insert(id.clone());
+            // Each shelf counts by itself: one row takes a few hundred additions a second.
+            app.surely("sell", json!({"shelf": format!("s{worker}"), "item_id": "all"})).await;
+            self.sold.fetch_add(1, Ordering::SeqCst);
+            match number % 4 {
+                1 => self.take_name(&app, &id, number / 4).await,
+                3 => {
+                    app.surely("drop_item", json!({"item_id": id})).await;
+                    self.items.lock().unwrap().remove(&id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes a name that all workers want: one of them gets it.
+    async fn take_name(&self, app: &App, id: &str, round: u64) {
+        let change = json!({"item_id": id, "shelf": "moved", "name": format!("Prize {round}")});
+        let commit =
+            data::store::CommitId::new(crate::now(), &data::clock::SystemRandom::start().unwrap());
+        loop {
+            match app.call_as(Some(commit), "change_item", change.clone()).await {
+                Ok(_) => return self.named.lock().unwrap().push((round, id.to_string())),
+                Err(error) => match error.kind() {
+                    ErrorKind::Unavailable | ErrorKind::Indeterminate | ErrorKind::Busy => {}
+                    ErrorKind::Taken => return,
+                    _ => panic!("{error}"),
+                },
+            }
+        }
+    }
+
+    /// Whether all that was acknowledged is there, once, and nothing else.
+    async fn check(&self, app: &App) {
+        let items = self.items.lock().unwrap().clone();
+        assert!(items.len() > 20, "the workers have worked: {}", items.len());
+        for id in &items {
+            let found = app.call("item", json!({"item_id": id})).await.unwrap();
+            assert!(found["row"].is_object(), "{id} is lost");
+        }
+        let named = self.named.lock().unwrap().clone();
+        let rounds: BTreeSet<u64> = named.iter().map(|(round, _)| *round).collect();
+        assert_eq!(rounds.len(), named.len(), "a name was given twice: {named:?}");
+        for (round, id) in &named {
+            let name = format!("prize {round}");
+            let found = app.call("item_named", json!({"name": name})).await.unwrap();
+            assert_eq!(found["row"]["item_id"], json!(id), "{name}");
+        }
+        let mut sold = 0;
+        for worker in 0..WORKERS {
+            let of = json!({"shelf": format!("s{worker}")});
+            let rows = app.call("sold_of", of).await.unwrap();
+            sold += rows["rows"][0]["value"].as_u64().unwrap_or(0);
+        }
+        assert_eq!(sold, self.sold.load(Ordering::SeqCst), "additions were lost or done twice");
+        let (rows, entries) = app.scrub().await;
+        assert_eq!((rows, entries), ((items.len() + WORKERS) as u64, items.len() as u64 * 2));
+        println!("{} items, {} names, {sold} additions", items.len(), named.len());
+    }
+}
+
+/// Lets workers work while something happens to the nodes, and checks what they did.
+async fn under(mut server: Cassandra, happens: impl AsyncFnOnce(&mut Cassandra)) {
+    let store = open(&server, &new_place());
+    let app = Arc::new(App::open(store as Arc<dyn Store>).await.unwrap());
+    let work = Arc::new(Work::default());
+    let worker = |number| tokio::spawn(work.clone().run(app.clone(), number));
+    let workers: Vec<_> = (0..WORKERS).map(worker).collect();
+    happens(&mut server).await;
+    work.is_over.store(true, Ordering::SeqCst);
+    for worker in workers {
+        worker.await.expect("a worker ends well");
+    }
+    work.check(&app).await;
+}
+
+async fn pause(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+#[test]
+fn a_node_killed_under_load_loses_nothing() {
+    runtime().block_on(under(Cassandra::start(), async |server| {
+        for _ in 0..2 {
+            pause(3).await;
+            server.kill(1);
+            pause(1).await;
+            server.restart(1);
+        }
+        pause(3).await;
+    }));
+}
+
+#[test]
+fn three_nodes_of_which_one_is_killed_and_another_paused_lose_nothing() {
+    runtime().block_on(under(Cassandra::cluster(3), async |server| {
+        pause(4).await;
+        server.kill(2);
+        pause(6).await;
+        server.restart(2);
+        pause(4).await;
+        server.pause(3);
+        pause(8).await;
+        server.resume(3);
+        pause(4).await;
+    }));
+}

@@ -1,0 +1,165 @@
+//! What a person finds in Cassandra with its own tools: the tables that the layout prints, rows in
+//! readable columns, and no lightweight transaction where none is needed.
+
+use crate::{new_place, open, runtime};
+use data::clock::SystemRandom;
+use data::request::{self, Runtime};
+use data::store::Store;
+use data::suite::patterns::{play, read};
+use keyspace::layout::cql;
+use keyspace::layout::tables::Role;
+use keyspace::model::Keyspace;
+use serde_json::{Value as Json, json};
+use servers::cassandra::Cassandra;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const CHAT: &str = include_str!("../../../../apps/chat/keyspace.toml");
+
+fn keyspace(text: &str) -> Arc<Keyspace> {
+    Arc::new(keyspace::read(text).keyspace.expect("the file is right"))
+}
+
+/// Each table with its columns: name, type, part in the key, direction.
+type Structure = BTreeMap<String, Vec<[String; 4]>>;
+
+fn found(server: &Cassandra, place: &str) -> Structure {
+    let mut tables = Structure::new();
+    let columns = "SELECT table_name, column_name, type, kind, clustering_order \
+                   FROM system_schema.columns WHERE keyspace_name";
+    for row in server.cql(&format!("{columns} = '{place}'")) {
+        let [table, column @ ..] = <[String; 5]>::try_from(row).unwrap();
+        tables.entry(table).or_default().push(column);
+    }
+    tables.values_mut().for_each(|columns| columns.sort());
+    tables
+}
+
+fn printed(keyspace: &Keyspace) -> Structure {
+    let mut tables = Structure::new();
+    for table in cql::layout(keyspace).tables {
+        let columns = tables.entry(table.table.name.clone()).or_default();
+        for column in &table.table.columns {
+            let (kind, order) = match column.role {
+                Role::Group => ("partition_key", "none"),
+                Role::Order { descending: true } => ("clustering", "desc"),
+                Role::Order { descending: false } => ("clustering", "asc"),
+                Role::Value => ("regular", "none"),
+            };
+            let words = [column.name.as_str(), &column.native.to_string(), kind, order];
+            columns.push(words.map(str::to_string));
+        }
+        columns.sort();
+    }
+    tables
+}
+
+#[test]
+fn the_applications_run_and_leave_what_the_layout_prints() {
+    let files = [
+        (CHAT, include_str!("../../../../apps/chat/calls.cases")),
+        (
+            include_str!("../../../../apps/keri/keyspace.toml"),
+            include_str!("../../../../apps/keri/calls.cases"),
+        ),
+        (
+            include_str!("../../../../apps/scaffold/keyspace.toml"),
+            include_str!("../../../../apps/scaffold/calls.cases"),
+        ),
+        (
+            include_str!("../../../../apps/spreadapi/keyspace.toml"),
+            include_str!("../../../../apps/spreadapi/calls.cases"),
+        ),
+        (
+            include_str!("../../../../apps/documents/keyspace.toml"),
+            include_str!("../../../../apps/documents/calls.cases"),
+        ),
+    ];
+    // Rows of several groups in one call: the checker refuses them on Cassandra too.
+    let refused = [
+        "a key event log and its head",
+        "registries",
+        "a draft and its owner",
+        "publishing",
+        "a client within the service's own limit",
+        "tokens",
+    ];
+    runtime().block_on(async {
+        let server = Cassandra::shared();
+        for (file, calls) in files {
+            let (place, keyspace) = (new_place(), keyspace(file));
+            let store: Arc<dyn Store> = open(server, &place);
+            let make = || {
+                crate::empty(server, &place);
+                let store = store.clone();
+                Box::pin(async { store }) as _
+            };
+            let scripts = read(calls).unwrap();
+            let options = data::suite::Options::default();
+            let report = play(&scripts, &keyspace, &make, &options).await.unwrap();
+            let name = &keyspace.name.value;
+            assert!(report.failed.is_empty(), "{name}: {report}");
+            for (script, _) in &report.not_offered {
+                assert!(refused.contains(script), "{name}: {script} is refused: {report}");
+            }
+            assert_eq!(found(server, &place), printed(&keyspace), "{name}");
+        }
+    });
+}
+
+async fn call(runtime: &Runtime, pattern: &str, arguments: Json) -> Json {
+    let prepared = runtime.pattern(pattern).unwrap();
+    let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
+    let given = prepared.given_from_json(runtime.keyspace(), &arguments).unwrap();
+    let caller = data::caller::Caller::user("0a4d55a8-d778-4022-8d3e-8f1e1e2f3a4b");
+    let call = request::Call::new(prepared, given, &caller);
+    let reply = runtime.call(call).await.unwrap_or_else(|error| panic!("{pattern}: {error}"));
+    reply.answer.to_json(runtime.schema()).unwrap()
+}
+
+/// AP-10 is one LOGGED BATCH of two tables, AP-1 one INSERT: a lightweight transaction would leave
+/// its state behind.
+#[test]
+fn plain_collections_are_never_written_by_lightweight_transactions() {
+    runtime().block_on(async {
+        let server = Cassandra::start();
+        let place = new_place();
+        let store: Arc<dyn Store> = open(&server, &place);
+        let (clock, random) = (Arc::new(crate::support::RealClock), SystemRandom::start().unwrap());
+        let options = request::Options::new(clock, Arc::new(random));
+        let chat = Runtime::open(store, keyspace(CHAT), options).await.unwrap();
+        let judged = || -> usize {
+            let asked = "SELECT CAST(count(*) AS text) FROM system.paxos";
+            server.cql(asked)[0][0].parse().unwrap()
+        };
+        // The first UUIDs say which version all have.
+        call(&chat, "join_guild", json!({"guild_id": "0b33d9ab-3c7d-4c4c-9a5a-4ad2fa1e1b6a"}))
+            .await;
+        call(&chat, "leave_guild", json!({"guild_id": "0b33d9ab-3c7d-4c4c-9a5a-4ad2fa1e1b6a"}))
+            .await;
+        let before = judged();
+        let guild = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
+        call(&chat, "join_guild", json!({"guild_id": guild})).await;
+        let channel = "50554d6e-29bb-11e5-b345-feff819cdc9f";
+        for number in 0..3 {
+            let content = format!("message {number}");
+            let message = json!({"channel_id": channel, "content": content});
+            call(&chat, "send_message", message).await;
+        }
+        assert_eq!(judged(), before, "no lightweight transaction was made");
+        let seen = |asked: &str| server.cql(&format!("SELECT {asked}"));
+        let of = |table: &str| format!("{place}.{table}");
+        assert_eq!(
+            seen(&format!("CAST(guild_id AS text) FROM {}", of("user_guilds"))),
+            [[guild.to_string()]]
+        );
+        assert_eq!(seen(&format!("CAST(count(*) AS text) FROM {}", of("guild_members"))), [["1"]]);
+        assert_eq!(
+            seen(&format!("content FROM {}", of("messages_by_channel"))),
+            [["message 2"], ["message 1"], ["message 0"]]
+        );
+        // What is judged does leave something: the count above can fail.
+        call(&chat, "create_guild", json!({"name": "Rust"})).await;
+        assert!(judged() > before, "a conditional row is written by a lightweight transaction");
+    });
+}
