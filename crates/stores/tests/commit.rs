@@ -14,7 +14,7 @@ mod common;
 use common::{Folder, NOW, add, batch, check, id, key, put, space, totals, wait};
 use data::ErrorKind;
 use data::store::{
-    Durability, End, Expect, Key, Outcome, Position, Range, Scan, Store, Trail, Write,
+    Durability, End, Expect, Hold, Key, Outcome, Position, Range, Scan, Store, Trail, Write,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -284,4 +284,60 @@ fn changes_are_told_in_order_and_forgotten_with_age() {
     store = EngineStore::open(folder.path(), &options).unwrap();
     assert_eq!(wait(store.changes(Position(3), 5)).unwrap_err().kind(), ErrorKind::Mismatch);
     assert!(wait(store.changes(Position(4), 5)).unwrap().changes.is_empty());
+}
+
+#[test]
+fn a_log_can_begin_while_the_store_is_used() {
+    for durability in ALL {
+        let folder = Folder::new();
+        let store = open(&folder, durability);
+        for number in 1..=3 {
+            totals(wait(store.commit(&batch(number, NOW, vec![put(key(1, [1]), "v", None)]))));
+        }
+        assert_eq!(wait(store.changes(Position(3), 5)).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(wait(store.follow()).unwrap(), Position(3));
+        assert!(wait(store.changes(Position(3), 5)).unwrap().changes.is_empty());
+        totals(wait(store.commit(&batch(4, NOW, vec![put(key(1, [4]), "v", None)]))));
+        assert_eq!(wait(store.follow()).unwrap(), Position(4));
+        let told = wait(store.changes(Position(3), 5)).unwrap();
+        assert_eq!((told.changes[0].id, told.changes[0].key.clone()), (id(4), key(1, [4])));
+        assert_eq!(wait(store.changes(Position(2), 5)).unwrap_err().kind(), ErrorKind::Mismatch);
+        // Nobody asked for it when the store is opened next.
+        drop(store);
+        let store = open(&folder, durability);
+        assert_eq!(wait(store.changes(Position(4), 5)).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(wait(store.follow()).unwrap(), Position(4));
+    }
+}
+
+#[test]
+fn a_store_that_is_held_takes_no_writes_and_one_that_has_moved_never_again() {
+    for durability in ALL {
+        let folder = Folder::new();
+        let store = open(&folder, durability);
+        let write = |store: &EngineStore, number: u64| {
+            wait(store.commit(&batch(number, NOW, vec![put(key(1, "a"), "v", None)])))
+        };
+        totals(write(&store, 1));
+        assert_eq!(wait(store.hold(Hold::Paused)).unwrap(), Position(1));
+        let refused = write(&store, 2).unwrap_err();
+        assert!(Hold::is_pause(&refused) && refused.is_retryable(), "{refused}");
+        // What was done before is still known.
+        totals(write(&store, 1));
+        // A pause ends with the process.
+        drop(store);
+        let store = open(&folder, durability);
+        totals(write(&store, 2));
+        wait(store.hold(Hold::Paused)).unwrap();
+        wait(store.hold(Hold::Open)).unwrap();
+        totals(write(&store, 3));
+        assert_eq!(wait(store.hold(Hold::Moved("there".into()))).unwrap(), Position(3));
+        drop(store);
+        let store = open(&folder, durability);
+        let refused = write(&store, 4).unwrap_err();
+        assert_eq!((refused.kind(), refused.value("to")), (ErrorKind::Moved, Some("there")));
+        assert_eq!(wait(store.hold(Hold::Open)).unwrap_err().kind(), ErrorKind::Moved);
+        assert!(wait(store.get(&[key(1, "a")])).unwrap()[0].is_some());
+        assert!(store.remarks()[0].contains("there"));
+    }
 }

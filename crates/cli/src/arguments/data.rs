@@ -152,6 +152,9 @@ pub(crate) struct Copy {
     /// Copy nothing, only compare
     #[arg(long)]
     pub(crate) compare_only: bool,
+    /// Move: follow what is written, then let the source take no more writes
+    #[arg(long, conflicts_with = "compare_only")]
+    pub(crate) live: bool,
 }
 
 /// What happens to rows that are there already.

@@ -131,10 +131,15 @@ pub(crate) enum Command {
     /// Copy a whole keyspace from one store to another, and prove that both hold the same
     #[command(after_help = "Examples:\n  \
         keyway copy keyspace.toml --from engine:data --to postgres://localhost/app\n  \
-        keyway copy keyspace.toml --from engine:data --to sqlite:data.db --compare-only\n\n\
+        keyway copy keyspace.toml --from engine:data --to sqlite:data.db --compare-only\n  \
+        keyway copy keyspace.toml --from engine:data --to redis://localhost/0 --live\n\n\
         A copy that was interrupted goes on where it was when it is run again. Indexes are built\n\
         in the target, and rows get new versions there. At the end rows are counted and summed\n\
-        on both sides; status 1 if a collection differs. Nobody should write meanwhile.")]
+        on both sides; status 1 if a collection differs. Nobody should write meanwhile.\n\n\
+        With --live the keyspace moves: once all is copied and compared, the source notes where it\n\
+        has gone and takes no more writes. An application that has the engine open makes the same\n\
+        move itself, while it is used: docs/guide/outgrow.md. --again says that what the target\n\
+        holds was left by a move that was interrupted.")]
     Copy(Copy),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(

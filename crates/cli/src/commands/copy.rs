@@ -31,6 +31,10 @@ pub(crate) fn run(options: &Copy, form: Form) -> Answer {
         Ok(from) => from,
         Err(answer) => return answer,
     };
+    if options.live {
+        let answer = super::live::run(options, &from, form);
+        return from.close(answer);
+    }
     let to = match wanted(&options.to, "--to", !options.compare_only) {
         Ok(to) => to,
         Err(answer) => return from.close(answer),

@@ -9,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod format;
 pub(crate) mod import;
 pub(crate) mod layout;
+pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod new;
 pub(crate) mod reference;

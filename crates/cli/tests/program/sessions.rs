@@ -6,11 +6,15 @@
 //! ```
 
 use crate::{Directory, root};
+use servers::cassandra::Cassandra;
 use std::path::Path;
 use std::process::Command;
 
 const COMMANDS: &str = "docs/reference/commands.md";
 const GUIDE: &str = "docs/guide/first-keyspace.md";
+const OUTGROW: &str = "docs/guide/outgrow.md";
+/// What that page says: whoever tries it has a server on the usual port.
+const USUAL: &str = "cassandra://127.0.0.1:9042/chat";
 
 /// A command and what it is shown to print.
 struct Played {
@@ -36,6 +40,16 @@ fn the_sessions_of_the_guide_print_what_the_page_says() {
         files(&page).enumerate().filter(|(at, _)| *at != 1).map(|(_, f)| f).collect();
     directory.write("todo.toml", &file);
     assert!(play(GUIDE, &page, &directory) > 3, "the sessions were found");
+}
+
+#[test]
+fn the_session_of_outgrowing_one_machine_prints_what_the_page_says() {
+    let page = std::fs::read_to_string(root().join(OUTGROW)).unwrap();
+    let page = page.replace(USUAL, &Cassandra::shared().url("chat"));
+    let directory = Directory::new("outgrow");
+    let chat = std::fs::read_to_string(root().join("apps/chat/keyspace.toml")).unwrap();
+    directory.write("keyspace.toml", &chat);
+    assert!(play(OUTGROW, &page, &directory) > 4, "the sessions were found");
 }
 
 /// The keyspace files of a page.

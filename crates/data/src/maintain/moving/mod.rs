@@ -29,17 +29,20 @@
 //! already knows of. Rows that differ are noted, and compared once more in the pause, when nothing
 //! changes: then any difference ends the move.
 
-use super::copy::{LASTS_MILLISECONDS, Side, values};
-use super::import::{Existing, Import};
-use super::remove::remove;
+mod apply;
+mod verify;
+
+use super::copy::Side;
 use super::walk::Walk;
 use crate::clock::{Clock, Milliseconds, Random};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, Space};
-use crate::store::{Hold, Key, Keyed, Position, Row};
+use crate::store::{Hold, Key, Position};
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// Rows read and written together.
 const ROWS_TOGETHER: usize = 100;
@@ -51,10 +54,6 @@ const LAG_ROWS_MAX: u64 = 200;
 const ROUNDS_MAX: usize = 50;
 /// How long writes may wait, in milliseconds: after that the move is given up, and they go on.
 const PAUSE_MILLISECONDS_MAX: i64 = 10_000;
-/// Times something is tried again that the target did not answer.
-const TRIES_MAX: u64 = 5;
-/// The first wait before it, in milliseconds.
-const TRY_MILLISECONDS: u64 = 100;
 
 /// What a move is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +122,10 @@ impl<'a> Moving<'a> {
         self.catch_up(told).await?;
         self.verify(told).await?;
         self.catch_up(told).await?;
-        told(Stage::Paused);
         let begun = self.clock.now();
         let held = Held::pause(self.from).await?;
+        told(Stage::Paused);
+        others_first().await;
         self.settle(held.last, begun.saturating_add(PAUSE_MILLISECONDS_MAX)).await?;
         held.move_to(place).await?;
         let paused = self.clock.now().saturating_sub(begun);
@@ -143,6 +143,7 @@ impl<'a> Moving<'a> {
                 self.copied += keys.len() as u64;
                 self.apply(&keys).await?;
                 told(Stage::Copying(self.copied));
+                others_first().await;
             }
         }
         Ok(())
@@ -185,6 +186,7 @@ impl<'a> Moving<'a> {
             self.followed += keys.len() as u64;
             self.position = changes.next;
             told(Stage::Following(self.followed));
+            others_first().await;
         }
         Ok(())
     }
@@ -224,95 +226,6 @@ impl<'a> Moving<'a> {
         Ok(())
     }
 
-    /// Rows that stand in each other's way are taken out together and put in anew.
-    async fn exchange(&mut self) -> Result<()> {
-        let waiting: Vec<Key> = std::mem::take(&mut self.waiting).into_iter().collect();
-        for key in &waiting {
-            self.remove(key).await?;
-        }
-        self.apply(&waiting).await?;
-        match self.waiting.is_empty() {
-            true => Ok(()),
-            false => {
-                let message = "a unique value belongs to two rows, so nothing has moved; \
-                               `keyway scrub` the source";
-                Err(Error::new(ErrorKind::Mismatch, message))
-            }
-        }
-    }
-
-    /// Notes the rows that are not the same on both sides, as far as they last.
-    async fn verify(&mut self, told: &mut (dyn FnMut(Stage) + Send)) -> Result<()> {
-        let mut read = 0;
-        let collections = self.from.schema.collections().to_vec();
-        for collection in &collections {
-            let mut walk = Walk::over(collection.key.space);
-            while let Some(page) = walk.next(self.from.store).await? {
-                let keys: Vec<Key> = page.into_iter().map(|keyed| keyed.key).collect();
-                for keys in keys.chunks(ROWS_TOGETHER) {
-                    let differ = self.differing(keys).await?;
-                    self.suspects.extend(differ);
-                }
-                read += keys.len() as u64;
-                told(Stage::Verifying(read));
-            }
-            self.verify_target(collection, &mut read, told).await?;
-        }
-        Ok(())
-    }
-
-    /// Notes the rows of the target that the source has not.
-    async fn verify_target(
-        &mut self,
-        collection: &Arc<CollectionSchema>,
-        read: &mut u64,
-        told: &mut (dyn FnMut(Stage) + Send),
-    ) -> Result<()> {
-        let target = self.to.schema.collection(collection.name())?.clone();
-        let mut walk = Walk::over(target.key.space);
-        while let Some(page) = walk.next(self.to.store).await? {
-            let now = self.clock.now();
-            let mut keys = Vec::new();
-            for keyed in page.iter().filter(|keyed| keyed.row.is_live(now)) {
-                keys.push(collection.key.encode(&target.key.decode(&keyed.key)?)?);
-            }
-            for keys in keys.chunks(ROWS_TOGETHER) {
-                let differ = self.differing(keys).await?;
-                self.suspects.extend(differ);
-            }
-            *read += page.len() as u64;
-            told(Stage::Verifying(*read));
-        }
-        Ok(())
-    }
-
-    /// Those of these rows, by their keys in the source, that are not the same on both sides.
-    async fn differing(&self, keys: &[Key]) -> Result<Vec<Key>> {
-        let rows = self.from.store.get(keys).await?;
-        let there = keys.iter().map(|key| self.key_in_target(key));
-        let there = there.collect::<Result<Vec<Key>>>()?;
-        let copies = self.to.store.get(&there).await?;
-        let horizon = self.clock.now().saturating_add(LASTS_MILLISECONDS);
-        let mut differ = Vec::new();
-        for (number, key) in keys.iter().enumerate() {
-            let collection = self.collection(key)?;
-            let target = self.to.schema.collection(collection.name())?;
-            let row = rows.get(number).cloned().flatten().filter(|row| row.is_live(horizon));
-            let copy = copies.get(number).cloned().flatten().filter(|row| row.is_live(horizon));
-            let content = |of: &CollectionSchema, key: &Key, row: Option<Row>| {
-                let Some(row) = row else { return Ok(None) };
-                let expires = row.expires;
-                let (_, slots) = values(of, &Keyed { key: key.clone(), row })?;
-                collection.encode(&slots).map(|content| Some((content, expires)))
-            };
-            let there = there.get(number).unwrap_or(key);
-            if content(&collection, key, row)? != content(target, there, copy)? {
-                differ.push(key.clone());
-            }
-        }
-        Ok(differ)
-    }
-
     fn collection(&self, key: &Key) -> Result<Arc<CollectionSchema>> {
         match self.from.schema.space(key.space())? {
             Space::Rows(collection) => Ok(collection.clone()),
@@ -325,79 +238,19 @@ impl<'a> Moving<'a> {
         let target = self.to.schema.collection(collection.name())?;
         target.key.encode(&collection.key.decode(key)?)
     }
+}
 
-    /// Makes these rows of the target what they are in the source; those that cannot come yet wait.
-    async fn apply(&mut self, keys: &[Key]) -> Result<()> {
-        for keys in keys.chunks(ROWS_TOGETHER) {
-            let now = self.clock.now();
-            let rows = self.from.store.get(keys).await?;
-            let mut live = Vec::new();
-            for (key, row) in keys.iter().zip(rows) {
-                match row.filter(|row| row.is_live(now)) {
-                    Some(row) => live.push(Keyed { key: key.clone(), row }),
-                    None => self.remove(key).await?,
-                }
-            }
-            match self.put(&live).await {
-                Err(error) if error.kind() == ErrorKind::Taken => {}
-                done => {
-                    done?;
-                    continue;
-                }
-            }
-            for keyed in live {
-                match self.put(std::slice::from_ref(&keyed)).await {
-                    Err(error) if error.kind() == ErrorKind::Taken => {
-                        self.waiting.insert(keyed.key);
-                    }
-                    done => done?,
-                }
-            }
+/// Lets other tasks of the thread have their turn: some stores never wait.
+async fn others_first() {
+    let mut is_over = false;
+    poll_fn(|context| match std::mem::replace(&mut is_over, true) {
+        true => Poll::Ready(()),
+        false => {
+            context.waker().wake_by_ref();
+            Poll::Pending
         }
-        Ok(())
-    }
-
-    async fn put(&self, rows: &[Keyed]) -> Result<()> {
-        let mut tries = 0;
-        loop {
-            let done = self.put_once(rows).await;
-            match done {
-                Err(error) if error.is_retryable() && tries < TRIES_MAX => {
-                    self.clock.wait(TRY_MILLISECONDS << tries).await;
-                    tries += 1;
-                }
-                done => return done,
-            }
-        }
-    }
-
-    async fn put_once(&self, rows: &[Keyed]) -> Result<()> {
-        let Side { store, schema } = self.to;
-        let mut import = Import::new(store, schema, self.clock, self.random, Existing::Replace);
-        for keyed in rows {
-            let collection = self.collection(&keyed.key)?;
-            let (segments, slots) = values(&collection, keyed)?;
-            let target = schema.collection(collection.name())?.clone();
-            import.row(target, segments, slots, keyed.row.expires).await?;
-        }
-        import.finish().await.map(|_| ())
-    }
-
-    async fn remove(&self, key: &Key) -> Result<()> {
-        let collection = self.to.schema.collection(self.collection(key)?.name())?;
-        let key = self.key_in_target(key)?;
-        let to = (self.to.store, self.to.schema);
-        let mut tries = 0;
-        loop {
-            match remove(to, (self.clock, self.random), collection, &key).await {
-                Err(error) if error.is_retryable() && tries < TRIES_MAX => {
-                    self.clock.wait(TRY_MILLISECONDS << tries).await;
-                    tries += 1;
-                }
-                done => return done,
-            }
-        }
-    }
+    })
+    .await;
 }
 
 async fn check_empty(to: Side<'_>, now: Milliseconds) -> Result<()> {
