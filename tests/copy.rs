@@ -12,6 +12,7 @@ use data::suite::patterns::KEYSPACE;
 use data::{ErrorKind, Value};
 use keyspace::model::{Content, Ttl, Type};
 use keyway::Keyway;
+use servers::cassandra::Cassandra;
 use servers::postgres::Postgres;
 use servers::process::Folder;
 use servers::redis::RedisServer;
@@ -31,11 +32,12 @@ struct Stores {
     postgres: Postgres,
     redis: RedisServer,
     cluster: RedisCluster,
+    cassandra: Cassandra,
     number: AtomicU32,
 }
 
-const KINDS: [&str; 7] =
-    ["memory", "engine", "files", "sqlite", "postgres", "redis", "redis-cluster"];
+const KINDS: [&str; 8] =
+    ["memory", "engine", "files", "sqlite", "postgres", "redis", "redis-cluster", "cassandra"];
 
 impl Stores {
     fn start() -> Stores {
@@ -44,6 +46,7 @@ impl Stores {
             postgres: Postgres::start(),
             redis: RedisServer::start(&["--appendonly", "yes"]),
             cluster: RedisCluster::start(&["--appendonly", "yes"]),
+            cassandra: Cassandra::start(),
             number: AtomicU32::new(0),
         }
     }
@@ -64,6 +67,9 @@ impl Stores {
             "redis" => format!("{}?prefix=copy{number}:&durability=process", self.redis.url()),
             "redis-cluster" => {
                 format!("{}?prefix=copy{number}:&durability=process", self.cluster.url())
+            }
+            "cassandra" => {
+                format!("{}?replication=1", self.cassandra.url(&format!("copy{number}")))
             }
             other => panic!("no store is called {other}"),
         }
