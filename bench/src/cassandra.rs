@@ -141,7 +141,8 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
         let lost = if ratio < target { " **lost**" } else { "" };
         writeln!(
             text,
-            "| {name} | {keyway:.0} | {by_hand:.0} | {ratio:.2}{lost} | {low:.2}–{high:.2} | {target} |"
+            "| {name} | {keyway:.0} | {by_hand:.0} | {ratio:.2}{lost} | {low:.2}–{high:.2} | \
+             {target} |"
         )
         .unwrap();
     }
@@ -235,8 +236,8 @@ const HEAD: &str = "\
 keyspace on it, with the same tables, and use the same driver with prepared statements at
 LOCAL_QUORUM. They answer the same before they are measured.
 
-- **Keyway**: typed calls of the chat's keyspace. Who may make a call is asked, a message gets its id
-  and its time slice, the slice is in the directory, a page says whether more follow.
+- **Keyway**: typed calls of the chat's keyspace. Who may make a call is asked, a message gets its
+  id and its time slice, the slice is in the directory, a page says whether more follow.
 - **by hand**: statements written for these three questions alone, with the same time slices and
   directory, the same timestamps, and one message more read to know whether more follow.
 

@@ -17,7 +17,7 @@
 //! | type | column | because |
 //! |---|---|---|
 //! | `u64` | `varint` | there is no unsigned integer |
-//! | `uuid` that orders rows | `blob` | UUIDs are compared by version first; ids, of one version, stay `uuid` |
+//! | `uuid` that orders rows | `blob` | versions are compared first; ids, of one, stay `uuid` |
 //! | `ulid` | `text` | its 26 characters sort by time and can be read |
 //! | `text..` | `frozen<list<text>>` | lists compare part by part, the shorter first |
 //! | `json`, lists of anything but plain types | `text` | JSON, as it was written |

@@ -8,8 +8,8 @@
 //! goes on where it stopped. Where nothing is new nothing is written, and no lock is taken.
 
 use super::client::{Client, Fault, Way, is_applied};
-use super::read::Tries;
 use super::structure::{self, Column};
+use super::tries::Tries;
 use super::uuids;
 use super::value::{self, Cell};
 use data::catalogue::Catalogue;

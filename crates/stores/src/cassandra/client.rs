@@ -59,10 +59,13 @@ pub(super) enum Way {
 /// A statement with its values.
 pub(super) type Bound = (Arc<PreparedStatement>, Vec<Cell>);
 
+/// Statements by their text.
+type Prepared = HashMap<(Arc<str>, Way), Arc<PreparedStatement>>;
+
 /// A session with the statements it has prepared.
 pub(super) struct Client {
     pub(super) session: Session,
-    prepared: RwLock<HashMap<(Arc<str>, Way), Arc<PreparedStatement>>>,
+    prepared: RwLock<Prepared>,
 }
 
 impl fmt::Debug for Client {

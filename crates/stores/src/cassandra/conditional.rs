@@ -16,12 +16,14 @@
 
 use super::Ready;
 use super::client::{Bound, Fault, Way, is_applied};
-use super::read::{get_found, pause};
+use super::read::get_found;
 use super::row::Found;
-use super::tables::{Table, View};
+use super::tables::Table;
 use super::time::{GRACE, life};
+use super::tries::pause;
 use super::uuids;
 use super::value::{self, Cell};
+use super::view::View;
 use data::store::judge::Effect;
 use data::store::{
     Batch, Expect, Judgement, Key, Outcome, Row, Total, Trail, Version, Write, judge,

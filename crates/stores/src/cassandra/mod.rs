@@ -21,11 +21,14 @@ mod open;
 mod plain;
 mod read;
 mod row;
+mod stretch;
 mod structure;
 mod tables;
 mod time;
+mod tries;
 mod uuids;
 mod value;
+mod view;
 mod walk;
 
 use async_trait::async_trait;

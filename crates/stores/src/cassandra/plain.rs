@@ -9,12 +9,12 @@
 
 use super::Ready;
 use super::client::{Bound, Fault, Way};
-use super::read::pause;
 use super::row::Found;
-use super::tables::View;
 use super::time::{life, of_attempt};
+use super::tries::pause;
 use super::uuids;
 use super::value::{self, Cell};
+use super::view::View;
 use data::store::{Batch, CommitId, Key, Outcome, Row, Write};
 use data::{Error, ErrorKind, Result};
 use tokio::time::Instant;

@@ -11,8 +11,8 @@
 //! A row that is gone stays for a day as its version and what it remembers, so that no attempt can
 //! take it for one that never was, and a commit that is sent again is known. Pure.
 
-use super::tables::{Held as Holds, KeyPart, View};
 use super::value::{self, Cell};
+use super::view::{Held as Holds, KeyPart, View};
 use crate::sql::table::Part;
 use bytes::Bytes;
 use data::clock::Milliseconds;

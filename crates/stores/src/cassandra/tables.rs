@@ -1,25 +1,21 @@
-//! The tables of a schema: what each column holds for the rows of each space, and statements.
+//! The tables of a schema, each with a view for every collection that has rows in it.
 //!
 //! ```text
-//! key ─▶ partition cells, clustering cells ─▶ WHERE      columns ─▶ row.rs ─▶ row
+//! layout + schema ─▶ tables: names and types of columns ─▶ views: what they hold, see `view`
 //! ```
 //!
-//! Several collections may share a table, so a table has columns and a *view* says what they are
-//! for the rows of one space. Statements name every column; their text never holds a value.
+//! Statements name every column; their text never holds a value.
 
-use super::value::{self, Cell};
-use crate::sql::content::{Of, Place};
+use super::view::View;
+use crate::sql::content::Of;
 use crate::sql::find::Finder;
-use crate::sql::table::{Part, unmatched};
-use bytes::Bytes;
-use data::schema::{CollectionSchema, ContentShape, KeyShape, Schema, time_of};
+use crate::sql::table::unmatched;
+use data::schema::{KeyShape, Schema};
 use data::store::Key;
-use data::{Error, ErrorKind, Result, Value};
-use keyspace::key::{KeyReader, KeyType};
+use data::{Error, ErrorKind, Result};
 use keyspace::layout::cql::{CqlLayout, CqlTable, CqlType};
-use keyspace::layout::tables::{Column, Holds, Purpose, Role, plain_member};
+use keyspace::layout::tables::{Column, Holds, Purpose, Role};
 use keyspace::layout::words::Dialect;
-use keyspace::model::{Content, Ttl, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -62,60 +58,6 @@ pub(super) struct Named {
     pub(super) native: CqlType,
     /// Whether larger values stand first.
     pub(super) descending: bool,
-}
-
-/// What a table is for the rows of one space.
-#[derive(Debug)]
-pub(super) struct View {
-    /// The table.
-    pub(super) table: Arc<Table>,
-    /// The number of the space.
-    pub(super) space: u16,
-    /// Whose rows they are; nothing for the slices of another table.
-    pub(super) of: Option<Of>,
-    key: KeyShape,
-    /// What the columns of the partition and of the order hold.
-    pub(super) parts: Vec<KeyPart>,
-    /// The column, its type and what it holds, of each column that rows of this space have.
-    pub(super) holds: Vec<(usize, Type, Held)>,
-    /// The columns of the content, in the order in which it is put together.
-    pub(super) content: Vec<usize>,
-    /// Where the end of a row stands.
-    pub(super) expires: Option<usize>,
-    /// Whether the last segment is the attempt that wrote an entry.
-    pub(super) has_attempt: bool,
-    /// Whether rows never change once they are written, under keys that are new.
-    pub(super) is_written_once: bool,
-}
-
-/// What a column of a key holds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum KeyPart {
-    /// Always this text.
-    Text(String),
-    /// The start of the time slice.
-    Slice,
-    /// A segment of the key.
-    Segment(usize),
-    /// The segments after the bar, encoded.
-    Rest,
-}
-
-/// What a column beside the key holds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Held {
-    /// What rows are made of: see [`Part`].
-    Part(Part),
-    /// The commits before.
-    Previous,
-    /// What each commit has brought a counter to.
-    Sums,
-    /// Whether the row is dead; nothing of a row that is not there.
-    Dead,
-    /// Entries that belong to the row.
-    Entries,
-    /// Claims that belong to it.
-    Claims,
 }
 
 impl Tables {
@@ -189,11 +131,11 @@ fn made_views<'l>(
         Purpose::Catalogue | Purpose::Calls => {}
     }
     for view in &views {
-        if let Some(slices) = &view.key.slices {
+        if let Some(slices) = &view.shape().slices {
             let name = table.table.name.as_str();
             // The directory's own shape does not say how long a slice is.
             let directory =
-                KeyShape { slices: view.key.slices.clone(), ..(*slices.directory).clone() };
+                KeyShape { slices: view.shape().slices.clone(), ..(*slices.directory).clone() };
             sliced.entry(name).or_default().push(directory);
         }
     }
@@ -255,302 +197,4 @@ impl Table {
             false => self.names(self.partition..self.columns.len()),
         }
     }
-}
-
-impl View {
-    fn new(
-        (layout, table): (&CqlTable, &Arc<Table>),
-        finder: &Finder<'_>,
-        of: Of,
-        kind: Option<&str>,
-    ) -> Result<View> {
-        let collection = finder.collection;
-        let (key, has_attempt) = with_attempt(of.key().clone());
-        let columns = ordered(layout);
-        let mut parts = Vec::new();
-        for column in columns.iter().take(table.key()) {
-            parts.push(key_part(column, &parts, kind));
-        }
-        let mut holds = Vec::new();
-        for (place, column) in columns.iter().enumerate().skip(table.key()) {
-            if is_own(column, collection)
-                && let Some((value_type, held)) = held(finder, &column.holds)
-            {
-                holds.push((place, value_type, held));
-            }
-        }
-        let expires = expires(layout, &columns, finder);
-        let model = &collection.model;
-        let is_new = model.key.segments().any(|segment| segment.default.is_some());
-        let mut view = View {
-            table: table.clone(),
-            space: key.space,
-            of: None,
-            key,
-            parts,
-            holds,
-            content: Vec::new(),
-            expires,
-            has_attempt,
-            is_written_once: model.immutable && is_new && !table.is_conditional,
-        };
-        view.of = Some(view.contents(finder, of)?);
-        Ok(view)
-    }
-
-    /// The view on the slices of another table.
-    fn directory((layout, table): (&CqlTable, &Arc<Table>), key: KeyShape) -> View {
-        let mut parts = Vec::new();
-        for column in ordered(layout).iter().take(table.key()) {
-            parts.push(key_part(column, &parts, None));
-        }
-        View {
-            table: table.clone(),
-            space: key.space,
-            of: None,
-            key,
-            parts,
-            holds: Vec::new(),
-            content: Vec::new(),
-            expires: None,
-            has_attempt: false,
-            is_written_once: false,
-        }
-    }
-
-    /// Finds the columns that the content is made of.
-    fn contents(&mut self, finder: &Finder<'_>, of: Of) -> Result<Of> {
-        let find = |part: &Part| {
-            let mut holds = self.holds.iter();
-            holds.find(|(_, _, held)| *held == Held::Part(part.clone())).map(|(place, _, _)| *place)
-        };
-        match of {
-            Of::Rows(collection) => {
-                let mut content = Vec::new();
-                for (number, slot) in collection.slots.iter().enumerate() {
-                    content.push(find(&Part::Slot(number)).ok_or_else(|| unmatched(&slot.name))?);
-                }
-                self.content = content;
-                Ok(Of::Rows(collection))
-            }
-            Of::Entries { collection, index, .. } => {
-                let of = finder.index.ok_or_else(|| unmatched(collection.name()))?;
-                let mut content = Vec::new();
-                let mut place = |part: Part, name: &str| match find(&part) {
-                    Some(column) => {
-                        content.push(column);
-                        Ok(Place::Content(content.len() - 1))
-                    }
-                    None => {
-                        let mut segments = of.model.key.segments();
-                        let in_key = segments.position(|s| plain_member(s) == Some(name));
-                        in_key.map(Place::Segment).ok_or_else(|| unmatched(name))
-                    }
-                };
-                let (mut owner, mut kept) = (Vec::new(), Vec::new());
-                if of.model.unique {
-                    for (number, name) in collection.key.names.iter().enumerate() {
-                        owner.push(place(Part::Owner(number), name)?);
-                    }
-                }
-                for (number, field) in of.model.keep.iter().enumerate() {
-                    kept.push(place(Part::Kept(number), &field.value)?);
-                }
-                self.content = content;
-                Ok(Of::Entries { collection, index, owner, kept })
-            }
-        }
-    }
-
-    /// The shape of its keys.
-    pub(super) fn shape(&self) -> &KeyShape {
-        &self.key
-    }
-
-    /// The collection whose rows they are; none for entries, claims and slices.
-    pub(super) fn collection(&self) -> Option<&Arc<CollectionSchema>> {
-        match &self.of {
-            Some(Of::Rows(collection)) => Some(collection),
-            _ => None,
-        }
-    }
-
-    /// Whether its rows count something.
-    pub(super) fn counts(&self) -> bool {
-        self.collection().is_some_and(|collection| collection.content == ContentShape::Count)
-    }
-
-    /// The cells of a key: first those of the partition, then those that order rows.
-    pub(super) fn key_cells(&self, key: &Key) -> Result<Vec<Cell>> {
-        let segments = self.key.decode(key)?;
-        let columns = self.table.columns.iter();
-        let mut cells = Vec::with_capacity(self.parts.len());
-        for (part, column) in self.parts.iter().zip(columns) {
-            cells.push(match part {
-                KeyPart::Text(text) => value::text(text),
-                KeyPart::Slice => value::big(self.slice_start(&segments)?),
-                KeyPart::Segment(place) => {
-                    self.segment_cell(column, *place, segments.get(*place))?
-                }
-                KeyPart::Rest => Cell::Bytes(self.rest(key)?),
-            });
-        }
-        self.check_partition(&cells)?;
-        Ok(cells)
-    }
-
-    /// The cell of a segment.
-    pub(super) fn segment_cell(
-        &self,
-        column: &Named,
-        place: usize,
-        value: Option<&Value>,
-    ) -> Result<Cell> {
-        let (Some(value), Some(of)) = (value, self.key.types.get(place)) else {
-            return Err(Error::new(ErrorKind::Internal, "a key has too few values"));
-        };
-        let named = |error: Error| error.with("column", &column.name);
-        value::cell(&column.native, of, value).map_err(named)
-    }
-
-    /// The UUIDs of a key that order rows and so must have one version, each with its name.
-    pub(super) fn alike<'c>(
-        &self,
-        cells: &'c [Cell],
-    ) -> impl Iterator<Item = (&str, u8)> + use<'_, 'c> {
-        let columns = self.table.columns.iter().zip(&self.parts).zip(cells);
-        let ordering = columns.skip(self.table.partition);
-        ordering.filter_map(|((column, part), cell)| match (part, &column.native, cell.bytes()) {
-            (KeyPart::Segment(number), CqlType::Uuid, Some(bytes)) if !self.is_attempt(*number) => {
-                Some((self.key.names.get(*number)?.as_str(), bytes.get(6)? >> 4))
-            }
-            _ => None,
-        })
-    }
-
-    /// Whether a segment is the attempt that wrote an entry.
-    pub(super) fn is_attempt(&self, number: usize) -> bool {
-        self.has_attempt && number + 1 == self.key.segments.len()
-    }
-
-    /// Where the slice of these segments begins.
-    fn slice_start(&self, segments: &[Value]) -> Result<i64> {
-        let missing = || Error::new(ErrorKind::Internal, "a slice is cut by nothing");
-        let slices = self.key.slices.as_ref().ok_or_else(missing)?;
-        let by = segments.get(self.key.group).ok_or_else(missing)?;
-        // The directory has the number itself, the rows have a time.
-        let number = match (self.of.is_some(), by) {
-            (false, Value::I64(number)) => *number,
-            _ => slices.number(by.as_segment().as_ref().map_or(0, time_of)),
-        };
-        Ok(number.saturating_mul(slices.every))
-    }
-
-    /// The encoded segments after the bar.
-    fn rest(&self, key: &Key) -> Result<Bytes> {
-        Ok(key.bytes().slice(self.group_end(key.as_ref())?..))
-    }
-
-    /// Where the group of a key ends.
-    pub(super) fn group_end(&self, key: &[u8]) -> Result<usize> {
-        let unreadable =
-            |error| Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error);
-        let mut reader = KeyReader::new(key).map_err(unreadable)?;
-        for segment in self.key.segments.iter().take(self.key.group) {
-            reader.value(*segment).map_err(unreadable)?;
-        }
-        Ok(reader.offset())
-    }
-
-    /// Cassandra has no partition with an empty name.
-    pub(super) fn check_partition(&self, cells: &[Cell]) -> Result<()> {
-        let (1, Some(cell)) = (self.table.partition, cells.first()) else { return Ok(()) };
-        match (cell.bytes(), self.table.columns.first()) {
-            (Some([]), Some(column)) => Err(Error::new(
-                ErrorKind::Argument,
-                "Cassandra keeps no row whose group is an empty text or no bytes",
-            )
-            .with("column", &column.name)),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether rows of a collection have a column.
-fn is_own(column: &Column<CqlType>, collection: &CollectionSchema) -> bool {
-    column.only.is_empty() || column.only.iter().any(|name| name == collection.name())
-}
-
-/// The columns in the order in which a [`Table`] has them.
-fn ordered(layout: &CqlTable) -> Vec<&Column<CqlType>> {
-    let columns = &layout.table.columns;
-    let value = columns.iter().filter(|column| column.role == Role::Value);
-    layout.table.group().chain(layout.table.order()).chain(value).collect()
-}
-
-/// What a column of a key holds; segments stand in their order.
-fn key_part(column: &Column<CqlType>, before: &[KeyPart], kind: Option<&str>) -> KeyPart {
-    match (&column.holds, kind) {
-        (Holds::Literals(text), _) => KeyPart::Text(text.clone()),
-        (Holds::Kind, Some(kind)) => KeyPart::Text(kind.to_string()),
-        (Holds::Slice, _) => KeyPart::Slice,
-        (Holds::Rest, _) => KeyPart::Rest,
-        _ => {
-            let segments = before.iter().filter(|part| matches!(part, KeyPart::Segment(_)));
-            KeyPart::Segment(segments.count())
-        }
-    }
-}
-
-/// What a column beside the key holds, and the type of its values.
-fn held(finder: &Finder<'_>, holds: &Holds) -> Option<(Type, Held)> {
-    Some(match (holds, finder.index) {
-        (Holds::Previous, _) => (Type::Uuid, Held::Previous),
-        (Holds::Sums, _) => (Type::I64, Held::Sums),
-        (Holds::Dead, _) => (Type::Bool, Held::Dead),
-        (Holds::Entries, _) => (Type::Bytes, Held::Entries),
-        (Holds::Claims, _) => (Type::Bytes, Held::Claims),
-        (Holds::Attempt, Some(_)) => (Type::Uuid, Held::Part(Part::Version)),
-        _ => {
-            let (part, value_type) = finder.value(holds)?;
-            (value_type, Held::Part(part))
-        }
-    })
-}
-
-/// The column that says when the rows of a collection end.
-fn expires(layout: &CqlTable, columns: &[&Column<CqlType>], finder: &Finder<'_>) -> Option<usize> {
-    let find = |holds: &Holds| {
-        let mut columns = columns.iter();
-        columns.position(|column| column.holds == *holds && is_own(column, finder.collection))
-    };
-    let model = &finder.collection.model;
-    if finder.index.is_some() {
-        let name = layout.table.expires.as_ref()?;
-        return columns.iter().position(|column| column.name == *name);
-    }
-    if let Content::Window { .. } = model.content {
-        return find(&Holds::WindowEnd);
-    }
-    match model.ttl.as_ref()? {
-        Ttl::After(_) => find(&Holds::Expires),
-        Ttl::Field(name) => {
-            let field = find(&Holds::Field(name.clone()));
-            let is_time = |place: &usize| {
-                columns.get(*place).is_some_and(|column| column.native == CqlType::Timestamp)
-            };
-            field.filter(is_time).or_else(|| find(&Holds::Expires))
-        }
-    }
-}
-
-/// A shape whose attempt is a segment as the others, and whether it has one.
-fn with_attempt(mut key: KeyShape) -> (KeyShape, bool) {
-    let has_attempt = std::mem::take(&mut key.attempt);
-    if has_attempt {
-        key.segments.push(KeyType::Uuid.ascending());
-        key.names.push("attempt".to_string());
-        key.types.push(Type::Uuid);
-    }
-    (key, has_attempt)
 }

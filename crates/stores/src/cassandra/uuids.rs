@@ -6,8 +6,8 @@
 
 use super::Ready;
 use super::client::{Fault, Way, is_applied};
-use super::tables::View;
 use super::value::{self, Cell};
+use super::view::View;
 use data::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

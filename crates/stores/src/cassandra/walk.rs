@@ -8,9 +8,12 @@
 
 use super::Ready;
 use super::client::{Fault, Way};
-use super::read::{Tries, is_flipped, scan};
-use super::tables::{KeyPart, Table, View};
+use super::read::scan;
+use super::stretch::is_flipped;
+use super::tables::Table;
+use super::tries::Tries;
 use super::value::{self, Cell};
+use super::view::{KeyPart, View};
 use bytes::Bytes;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};

@@ -10,7 +10,8 @@ use stores::cassandra::{CassandraStore, Options};
 
 fn notes(fields: &str) -> Arc<Keyspace> {
     let text = format!(
-        "[keyspace]\nname = \"notes\"\n[collection.notes]\nkey = \"user:{{user: text}} | {{note: text}}\"\n\
+        "[keyspace]\nname = \"notes\"\n\
+         [collection.notes]\nkey = \"user:{{user: text}} | {{note: text}}\"\n\
          fields = {{ {fields} }}\n[pattern.save]\nput = \"notes\"\nallow = \"user\"\n\
          [pattern.list]\nlist = \"notes\"\npage = 10\n"
     );
