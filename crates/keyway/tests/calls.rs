@@ -45,9 +45,9 @@ async fn warnings_can_be_asked_for() {
 
 #[tokio::test]
 async fn stores_of_later_versions_are_named() {
-    let error = refused("", "cassandra://ann:secret@host/db").await;
+    let error = refused("", "indexeddb://ann:secret@host/db").await;
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(error.value("store"), Some("cassandra"));
+    assert_eq!(error.value("store"), Some("indexeddb"));
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ fn refusals_say_what_would_do() {
         ("redis://h?sync=1", ErrorKind::Argument, "known: prefix, durability"),
         ("redis-cluster://h/1", ErrorKind::Argument, "no numbered databases"),
         ("redis-cluster://h,", ErrorKind::Argument, "has a host"),
-        ("cassandra://h", ErrorKind::Unsupported, "store: cassandra"),
+        ("indexeddb://h", ErrorKind::Unsupported, "store: indexeddb"),
     ];
     for (url, kind, part) in cases {
         let error = url.parse::<StoreUrl>().expect_err(url);

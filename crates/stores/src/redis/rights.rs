@@ -178,9 +178,11 @@ mod tests {
         let mut expected = known();
         expected.extend(others);
         expected.extend(["CONFIG", "NOPERM", "WRONGTYPE"]);
+        expected.extend(COMMANDS_OF_CLUSTER.iter().flat_map(|command| command.split(' ')));
         for text in [
             include_str!("answers.rs"),
             include_str!("catalogue.rs"),
+            include_str!("cluster/mod.rs"),
             include_str!("listing.rs"),
             include_str!("open.rs"),
             include_str!("read.rs"),
