@@ -38,8 +38,8 @@ pub(crate) fn run(options: &Copy, from: &Opened, form: Form) -> Answer {
     let time = Arc::into_inner(progress).map_or(Duration::ZERO, Progress::end);
     let place = from.keyway.store().address;
     match moved {
-        Ok(moved) if form.json => Answer::done(&json::text(&shown_json(&moved, &place))),
-        Ok(moved) => Answer::done(&shown_text(&moved, &place, time)),
+        Ok(moved) if form.json => Answer::done(json::text(&shown_json(&moved, &place))),
+        Ok(moved) => Answer::done(shown_text(&moved, &place, time)),
         Err(error) => Answer::failed(Failure::from(error)),
     }
 }
