@@ -4,8 +4,8 @@
 //! range ─▶ group, slice ─▶ partition          bounds ─▶ stretches ─▶ (a, b) > (?, ?) AND …
 //! ```
 //!
-//! A comparison of tuples goes by values, and rows may stand up and down: a stretch has edges in one
-//! direction each. Nothing is read here.
+//! A comparison of tuples goes by values, and rows may stand up and down: a stretch has edges in
+//! one direction each. Nothing is read here.
 
 use super::Ready;
 use super::tables::Named;
