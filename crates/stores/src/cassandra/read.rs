@@ -272,7 +272,7 @@ async fn read_stretch(
 ) -> Result<Vec<(Key, Option<Row>)>, Fault> {
     let bound: Bound = (ready.client.prepare(text, Way::Again).await?, cells.to_vec());
     let each = |columns: &[Option<&[u8]>]| {
-        let key = view.key_of(&stretch.group, columns, &stretch.front)?;
+        let key = view.key_of(columns, &stretch.front)?;
         let row = view.found(&key, columns)?.row;
         Ok((key, row))
     };

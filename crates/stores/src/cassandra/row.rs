@@ -19,9 +19,13 @@ use data::clock::Milliseconds;
 use data::schema::ContentShape;
 use data::store::{CommitId, Held, Key, Row, Total, Trail, Version};
 use data::{Error, ErrorKind, Result, Value};
+use keyspace::key::{Direction, KeyWriter};
 
 /// Commits that a counter remembers.
 const COUNTER_MEMORY: usize = 64;
+/// Bytes of a record, and of what orders it, for which room is made before they are known.
+const RECORD_BYTES_USUAL: usize = 256;
+const KEY_BYTES_USUAL: usize = 48;
 /// In the place of a trail that nobody gave.
 const NIL: [u8; 16] = [0; 16];
 /// Bytes of an entry that belongs to a row: its place, its space, its hash, its attempt.
@@ -172,25 +176,27 @@ impl View {
         let column = |place: usize| {
             place.checked_sub(self.table.partition).and_then(|n| columns.get(n).copied()).flatten()
         };
-        let held = |wanted: &Holds| {
-            let mut holds = self.holds.iter();
-            holds.find(|(_, _, held)| held == wanted).and_then(|(place, _, _)| column(*place))
-        };
-        let version = self.table.version.and_then(column).map(id).transpose()?;
-        let (given, previous) = self.previous(held(&Holds::Previous))?;
-        let sums = held(&Holds::Sums).map(sums).transpose()?.unwrap_or_default();
+        let held = |place: Option<usize>| place.and_then(column);
+        let places = &self.places;
+        if !self.table.is_conditional && places.previous.is_none() {
+            let row = self.row(key, &column, None, (false, None))?;
+            return Ok(Found { row: Some(row), ..Found::default() });
+        }
+        let version = held(self.table.version).map(id).transpose()?;
+        let (given, previous) = self.previous(held(places.previous))?;
+        let sums = held(places.sums).map(sums).transpose()?.unwrap_or_default();
         let is_there = match (self.table.is_conditional, self.counts(), self.table.leaves_memory) {
             (false, _, _) => true,
             (true, _, false) => version.is_some(),
             (true, true, true) => self.content.first().and_then(|place| column(*place)).is_some(),
-            (true, false, true) => held(&Holds::Dead).is_some(),
+            (true, false, true) => held(places.dead).is_some(),
         };
         let mut found = Found { row: None, version, previous, sums };
         if is_there {
-            let dead = held(&Holds::Dead) == Some(&[1]);
+            let dead = held(places.dead) == Some(&[1]);
             let trail = match given {
                 true => {
-                    let held = held_of([held(&Holds::Entries), held(&Holds::Claims)])?;
+                    let held = held_of([held(places.entries), held(places.claims)])?;
                     Some(Box::new(Trail { previous: found.previous.clone(), dead, held }))
                 }
                 false => None,
@@ -202,7 +208,7 @@ impl View {
 
     /// Whether somebody gave a trail, and the commits before.
     fn previous(&self, stored: Option<&[u8]>) -> Result<(bool, Vec<CommitId>)> {
-        let keeps = self.holds.iter().any(|(_, _, held)| *held == Holds::Previous);
+        let keeps = self.places.previous.is_some();
         if !self.has_list() {
             let previous: Vec<CommitId> = stored.map(id).transpose()?.into_iter().collect();
             let is_nil = stored == Some(&NIL);
@@ -224,30 +230,57 @@ impl View {
         version: Option<Version>,
         (dead, trail): (bool, Option<Box<Trail>>),
     ) -> Result<Row> {
-        let segments = self.shape().decode(key)?;
         let versioned = match (self.collection(), self.table.leaves_memory) {
             (Some(collection), _) => collection.mode.has_version(),
             (None, is_entry) => !is_entry,
         };
-        let expires = match self.expires {
-            Some(place) if place < self.table.key() => match self.parts.get(place) {
-                Some(KeyPart::Segment(number)) => match segments.get(*number) {
-                    Some(Value::Timestamp(at)) => Some(*at),
-                    _ => None,
-                },
-                _ => None,
+        let expires = self.expires_of(key, column)?;
+        let value = match &self.of {
+            None => Bytes::new(),
+            Some(_) if dead => Bytes::new(),
+            Some(of) => match self.record(column)? {
+                Some(record) => record,
+                None => of.value(&self.shape().decode(key)?, &self.contents_of(column)?)?,
             },
-            Some(place) => column(place)
-                .map(|bytes| bytes.try_into().map(i64::from_be_bytes))
-                .transpose()
-                .map_err(|_| foreign(self, "_exp"))?,
-            None => None,
-        };
-        let value = match (&self.of, dead) {
-            (Some(of), false) => of.value(&segments, &self.contents_of(column)?)?,
-            _ => Bytes::new(),
         };
         Ok(Row { value, version: version.filter(|_| versioned), expires, trail })
+    }
+
+    /// When a row ends.
+    fn expires_of<'c>(
+        &self,
+        key: &Key,
+        column: &dyn Fn(usize) -> Option<&'c [u8]>,
+    ) -> Result<Option<Milliseconds>> {
+        let Some(place) = self.expires else { return Ok(None) };
+        if place >= self.table.key() {
+            let end = column(place).map(|bytes| bytes.try_into().map(i64::from_be_bytes));
+            return end.transpose().map_err(|_| foreign(self, "_exp"));
+        }
+        let Some(KeyPart::Segment(number)) = self.parts.get(place) else { return Ok(None) };
+        Ok(match self.shape().decode(key)?.get(*number) {
+            Some(Value::Timestamp(at)) => Some(*at),
+            _ => None,
+        })
+    }
+
+    /// A record straight from its columns; nothing if it has lists or paths, or was written before
+    /// a field was added.
+    fn record<'c>(&self, column: &dyn Fn(usize) -> Option<&'c [u8]>) -> Result<Option<Bytes>> {
+        let Some(shape) = &self.direct else { return Ok(None) };
+        let cell = |slot: usize| self.content.get(slot).and_then(|place| column(*place));
+        let mut fields = shape.fields.iter().enumerate();
+        if fields.any(|(slot, field)| !field.field_type.is_optional() && cell(slot).is_none()) {
+            return Ok(None);
+        }
+        let mut record = Vec::with_capacity(RECORD_BYTES_USUAL);
+        shape.encode_behind(&mut record, |slot, field, record| match cell(slot) {
+            None => Ok(false),
+            Some(cell) => value::write_payload(&field.field_type, cell, record)
+                .map(|()| true)
+                .ok_or_else(|| foreign(self, "of a field")),
+        })?;
+        Ok(Some(Bytes::from(record)))
     }
 
     fn contents_of<'c>(&self, column: &dyn Fn(usize) -> Option<&'c [u8]>) -> Result<Vec<Value>> {
@@ -290,38 +323,38 @@ impl View {
     }
 
     /// The key of a row of one partition by what orders it; `front` is the space and the group.
-    pub(super) fn key_of(
-        &self,
-        group: &[Value],
-        columns: &[Option<&[u8]>],
-        front: &[u8],
-    ) -> Result<Key> {
-        let mut segments = group.to_vec();
+    pub(super) fn key_of(&self, columns: &[Option<&[u8]>], front: &[u8]) -> Result<Key> {
+        let mut bytes = Vec::with_capacity(front.len() + KEY_BYTES_USUAL);
+        let mut writer = KeyWriter::with_front(&mut bytes, front);
         let parts = self.parts.iter().enumerate().skip(self.table.partition);
         for (place, part) in parts {
-            let bytes = columns.get(place - self.table.partition).copied().flatten();
-            let bytes = bytes.ok_or_else(|| foreign(self, "key"))?;
-            match part {
-                KeyPart::Segment(number) => {
-                    let (Some(named), Some(of)) =
-                        (self.table.columns.get(place), self.shape().types.get(*number))
-                    else {
-                        continue;
-                    };
-                    let value = value::read(&named.native, of, bytes);
-                    segments.push(value.ok_or_else(|| foreign(self, &named.name))?);
-                }
-                KeyPart::Slice => {
-                    let start = bytes.try_into().map(i64::from_be_bytes);
+            let cell = columns.get(place - self.table.partition).copied().flatten();
+            let cell = cell.ok_or_else(|| foreign(self, "key"))?;
+            let written = match part {
+                KeyPart::Text(_) => Some(()),
+                KeyPart::Rest => return Ok(Key::from([front, cell].concat())),
+                KeyPart::Segment(number) => self.write_segment(&mut writer, place, *number, cell),
+                KeyPart::Slice => cell.try_into().ok().and_then(|start| {
                     let every = self.shape().slices.as_ref().map_or(1, |slices| slices.every);
-                    let start = start.map_err(|_| foreign(self, "bucket"))?;
-                    segments.push(Value::I64(start.div_euclid(every)));
-                }
-                KeyPart::Rest => return Ok(Key::from([front, bytes].concat())),
-                KeyPart::Text(_) => {}
-            }
+                    let number = i64::from_be_bytes(start).div_euclid(every);
+                    writer.i64(number, Direction::Ascending).ok()
+                }),
+            };
+            written.ok_or_else(|| foreign(self, "key"))?;
         }
-        self.shape().encode(&segments)
+        Ok(Key::from(bytes))
+    }
+
+    fn write_segment(
+        &self,
+        writer: &mut KeyWriter<'_>,
+        place: usize,
+        number: usize,
+        cell: &[u8],
+    ) -> Option<()> {
+        let (column, shape) = (self.table.columns.get(place)?, self.shape());
+        let (segment, of) = (shape.segments.get(number)?, shape.types.get(number)?);
+        value::write_segment(writer, *segment, (&column.native, of), cell)
     }
 }
 

@@ -25,8 +25,6 @@ pub(super) struct Stretch {
     partition: Vec<Cell>,
     /// The number of the space and the group, encoded.
     pub(super) front: Vec<u8>,
-    /// The group's values.
-    pub(super) group: Vec<Value>,
     /// The conditions on what orders rows, and their values.
     conditions: String,
     cells: Vec<Cell>,
@@ -54,7 +52,6 @@ impl Stretch {
         let make = |conditions: String, cells: Vec<Cell>| Stretch {
             partition: partition.clone(),
             front: front.clone(),
-            group: group.clone(),
             conditions,
             cells,
             reverse: reverse != is_flipped(view),

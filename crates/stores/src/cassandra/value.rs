@@ -10,6 +10,7 @@
 use crate::native::ulid;
 use bytes::Bytes;
 use data::{Error, ErrorKind, Result, Value};
+use keyspace::key::{self, KeyType, KeyWriter};
 use keyspace::layout::cql::CqlType;
 use keyspace::model::Type;
 use scylla::cluster::metadata::ColumnType;
@@ -201,6 +202,64 @@ pub(super) fn read(native: &CqlType, value_type: &Type, bytes: &[u8]) -> Option<
         CqlType::Json => read_json(value_type, bytes)?,
         CqlType::List(inner) => read_list(inner, value_type, bytes)?,
     })
+}
+
+/// Adds a cell to a record as its field is written there; nothing if it is not the cell of a value.
+/// Not of lists and paths, which are made anew.
+pub(super) fn write_payload(of: &Type, cell: &[u8], record: &mut Vec<u8>) -> Option<()> {
+    match of.required() {
+        Type::Text | Type::Enum(_) => {
+            record.extend_from_slice(std::str::from_utf8(cell).ok()?.as_bytes());
+        }
+        Type::Bytes | Type::Json => record.extend_from_slice(cell),
+        Type::Bool => match cell {
+            [0 | 1] => record.extend_from_slice(cell),
+            _ => return None,
+        },
+        Type::I64 | Type::Duration | Type::Timestamp => {
+            record.extend_from_slice(<&[u8; 8]>::try_from(cell).ok()?);
+        }
+        Type::Uuid | Type::TimeUuid => {
+            record.extend_from_slice(<&[u8; 16]>::try_from(cell).ok()?);
+        }
+        Type::U64 => record.extend_from_slice(&read_varint(cell)?.to_be_bytes()),
+        Type::F64 => {
+            let number = f64::from_be_bytes(<[u8; 8]>::try_from(cell).ok()?);
+            // Somebody else may have written a negative zero, which no record has.
+            let number = (!number.is_nan()).then_some(number + 0.0)?;
+            record.extend_from_slice(&number.to_be_bytes());
+        }
+        Type::Date => {
+            let days = u32::from_be_bytes(<[u8; 4]>::try_from(cell).ok()?) ^ 1 << 31;
+            record.extend_from_slice(&days.to_be_bytes());
+        }
+        Type::Ulid => record.extend_from_slice(&ulid::from_text(cell)?),
+        Type::Path | Type::List(_) | Type::Optional(_) => return None,
+    }
+    Some(())
+}
+
+/// Adds a cell to a key as its segment is written there; nothing if it is not the cell of a value.
+pub(super) fn write_segment(
+    writer: &mut KeyWriter<'_>,
+    segment: key::Segment,
+    (native, of): (&CqlType, &Type),
+    cell: &[u8],
+) -> Option<()> {
+    let direction = segment.direction;
+    let written = match segment.kind {
+        KeyType::Text => writer.text(std::str::from_utf8(cell).ok()?, direction),
+        KeyType::Uuid => writer.uuid(cell.try_into().ok()?, direction),
+        KeyType::Ulid => writer.ulid(&ulid::from_text(cell)?, direction),
+        KeyType::I64 => writer.i64(i64::from_be_bytes(cell.try_into().ok()?), direction),
+        KeyType::U64 => writer.u64(read_varint(cell)?, direction),
+        KeyType::Cell => writer.cell(read_varint(cell)?, direction),
+        KeyType::Timestamp => {
+            writer.timestamp(i64::from_be_bytes(cell.try_into().ok()?), direction)
+        }
+        _ => writer.value(segment, &read(native, of, cell)?.as_segment()?),
+    };
+    written.ok()
 }
 
 fn read_json(value_type: &Type, bytes: &[u8]) -> Option<Value> {

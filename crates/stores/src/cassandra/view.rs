@@ -10,7 +10,8 @@ use crate::sql::content::{Of, Place};
 use crate::sql::find::Finder;
 use crate::sql::table::{Part, unmatched};
 use bytes::Bytes;
-use data::schema::{CollectionSchema, ContentShape, KeyShape, time_of};
+use data::record::RecordShape;
+use data::schema::{CollectionSchema, ContentShape, KeyShape, Slot, time_of};
 use data::store::Key;
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::{KeyReader, KeyType};
@@ -35,12 +36,26 @@ pub(super) struct View {
     pub(super) holds: Vec<(usize, Type, Held)>,
     /// The columns of the content, in the order in which it is put together.
     pub(super) content: Vec<usize>,
+    /// The columns of what the protocol keeps with rows.
+    pub(super) places: Places,
+    /// The record that rows are, where its fields are cells of their own.
+    pub(super) direct: Option<RecordShape>,
     /// Where the end of a row stands.
     pub(super) expires: Option<usize>,
     /// Whether the last segment is the attempt that wrote an entry.
     pub(super) has_attempt: bool,
     /// Whether rows never change once they are written, under keys that are new.
     pub(super) is_written_once: bool,
+}
+
+/// The columns of what the protocol keeps with rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Places {
+    pub(super) previous: Option<usize>,
+    pub(super) sums: Option<usize>,
+    pub(super) dead: Option<usize>,
+    pub(super) entries: Option<usize>,
+    pub(super) claims: Option<usize>,
 }
 
 /// What a column of a key holds.
@@ -107,11 +122,25 @@ impl View {
             parts,
             holds,
             content: Vec::new(),
+            places: Places::default(),
+            direct: None,
             expires,
             has_attempt,
             is_written_once: model.immutable && is_new && !table.is_conditional,
         };
         view.of = Some(view.contents(finder, of)?);
+        view.direct = view.collection().and_then(|collection| direct(collection));
+        let place = |wanted: Held| {
+            let mut holds = view.holds.iter();
+            holds.find(|(_, _, held)| *held == wanted).map(|(place, _, _)| *place)
+        };
+        view.places = Places {
+            previous: place(Held::Previous),
+            sums: place(Held::Sums),
+            dead: place(Held::Dead),
+            entries: place(Held::Entries),
+            claims: place(Held::Claims),
+        };
         Ok(view)
     }
 
@@ -129,6 +158,8 @@ impl View {
             parts,
             holds: Vec::new(),
             content: Vec::new(),
+            places: Places::default(),
+            direct: None,
             expires: None,
             has_attempt: false,
             is_written_once: false,
@@ -290,6 +321,15 @@ impl View {
             .with("column", &column.name)),
             _ => Ok(()),
         }
+    }
+}
+
+/// The record that rows of a collection are, unless a field is a list or a path.
+fn direct(collection: &CollectionSchema) -> Option<RecordShape> {
+    let plain = |slot: &Slot| !matches!(slot.slot_type.required(), Type::List(_) | Type::Path);
+    match &collection.content {
+        ContentShape::Record(shape) if collection.slots.iter().all(plain) => Some(shape.clone()),
+        _ => None,
     }
 }
 

@@ -213,7 +213,7 @@ impl Walk<'_> {
         let mut keyed = None;
         if is_own {
             let behind = columns.get(table.partition..).unwrap_or_default();
-            let key = view.key_of(&group, behind, &front)?;
+            let key = view.key_of(behind, &front)?;
             let row = view.found(&key, behind)?.row;
             keyed = Some((key, row));
         }
