@@ -203,7 +203,7 @@ fn every_status_has_its_reason() {
     runtime.block_on(opened.close()).unwrap();
     drop(opened);
     assert_eq!(shop.keyway("run", &["get_product", "shop=a", "sku=1"]).status, 0);
-    for (store, words) in [("cassandra://h", "offered: memory:"), ("nothing:x", "begins with ./")] {
+    for (store, words) in [("indexeddb:h", "offered: memory:"), ("nothing:x", "begins with ./")] {
         let ran = keyway(&["run", SHOP, "get_product", "shop=a", "sku=1", "--store", store]);
         assert_eq!(ran.status, 2, "{store}");
         assert!(ran.complaint.contains(words), "{store}: {}", ran.complaint);
