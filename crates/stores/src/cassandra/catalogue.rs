@@ -320,11 +320,23 @@ impl Making<'_> {
         }
     }
 
-    /// Sends a judged statement that may be sent again; says whether it was applied.
+    /// Sends a judged statement; says whether it was applied.
     async fn judged(&self, text: &str, cells: Vec<Cell>) -> Result<bool> {
-        let statement = self.client.prepare(text, Way::Judged).await.map_err(Fault::into_error)?;
-        let answer = self.client.send(&(statement, cells), self.until).await;
-        is_applied(answer.map_err(Fault::into_error)?)
+        let mut tries = Tries::new(self.until);
+        loop {
+            match self.judged_once(text, cells.clone()).await {
+                Ok(applied) => return Ok(applied),
+                // Whether it was taken is not known: whoever opens the store again finds out.
+                Err(Fault::Lost(error)) => return Err(error),
+                Err(fault) => tries.failed(fault).await?,
+            }
+        }
+    }
+
+    async fn judged_once(&self, text: &str, cells: Vec<Cell>) -> Result<bool, Fault> {
+        let statement = self.client.prepare(text, Way::Judged).await?;
+        let answer = self.client.send(&(statement, cells), self.until).await?;
+        is_applied(answer).map_err(Fault::Refused)
     }
 
     /// One program at a time makes tables.

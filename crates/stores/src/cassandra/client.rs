@@ -246,6 +246,10 @@ fn database(kind: &DbError, told: String) -> Fault {
             "the user may not do this in Cassandra: grant it MODIFY and SELECT on the keyspace, \
              and CREATE and ALTER to whoever opens it first",
         ),
+        // Another program has just made it, and this node has not heard of it.
+        DbError::Invalid if told.contains("does not exist") => {
+            Fault::Unsent(unavailable("a table is not there").with("reason", &told))
+        }
         DbError::Invalid if told.contains("Batch too large") => {
             refused(ErrorKind::TooLarge, "a batch is too large for this cluster")
         }

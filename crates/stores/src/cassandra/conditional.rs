@@ -16,8 +16,8 @@
 
 use super::Ready;
 use super::client::{Bound, Fault, Way, is_applied};
+use super::found::Found;
 use super::read::get_found;
-use super::row::Found;
 use super::tables::Table;
 use super::time::{GRACE, life};
 use super::tries::pause;

@@ -16,7 +16,9 @@
 
 mod catalogue;
 mod client;
+mod columns;
 mod conditional;
+mod found;
 mod open;
 mod plain;
 mod read;
@@ -85,6 +87,7 @@ impl fmt::Debug for Options {
 pub struct CassandraStore {
     options: Options,
     runtime: Handle,
+    stamps: Arc<Stamps>,
     durability: OnceLock<Durability>,
     remarks: RwLock<Vec<String>>,
     ready: RwLock<Option<Arc<Ready>>>,
@@ -95,7 +98,7 @@ pub struct CassandraStore {
 struct Ready {
     client: Arc<Client>,
     tables: Tables,
-    stamps: Stamps,
+    stamps: Arc<Stamps>,
     uuids: Uuids,
     /// The catalogue's table, as it is written in statements.
     catalogue: String,
@@ -115,7 +118,8 @@ impl CassandraStore {
                 .caused_by(error)
         })?;
         let (ready, remarks) = (RwLock::new(None), RwLock::default());
-        Ok(CassandraStore { options, runtime, durability: OnceLock::new(), remarks, ready })
+        let (stamps, durability) = (Arc::default(), OnceLock::new());
+        Ok(CassandraStore { options, runtime, stamps, durability, remarks, ready })
     }
 
     /// Whether a keyspace was ever stored in this cluster. Asked before
@@ -181,7 +185,7 @@ impl CassandraStore {
         // Where each partition lies is known by the tables' metadata.
         let _ = client.session.refresh_metadata().await;
         let tables = Tables::new(&layout, schema)?;
-        let (stamps, uuids) = (Stamps::default(), Uuids::new(uuids));
+        let (stamps, uuids) = (self.stamps.clone(), Uuids::new(uuids));
         Ok(Ready { client, tables, stamps, uuids, catalogue, place })
     }
 

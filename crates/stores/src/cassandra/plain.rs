@@ -9,7 +9,7 @@
 
 use super::Ready;
 use super::client::{Bound, Fault, Way};
-use super::row::Found;
+use super::found::Found;
 use super::time::{life, of_attempt};
 use super::tries::pause;
 use super::uuids;

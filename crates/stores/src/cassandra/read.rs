@@ -10,7 +10,7 @@
 
 use super::Ready;
 use super::client::{Bound, Fault, Way};
-use super::row::Found;
+use super::found::Found;
 use super::stretch::{Stretch, open};
 use super::tables::Table;
 use super::tries::Tries;
