@@ -31,8 +31,7 @@ pub(super) const ENSURE_WITHIN: Duration = Duration::from_secs(120);
 const LOCK_SECONDS: usize = 60;
 /// The form of what is kept.
 const FORMAT: i32 = 1;
-/// Rows of the catalogue that hold something else; no keyspace has such a name.
-const SECRET: &str = "cursor key";
+/// The row of the catalogue that is there while tables are made; no keyspace has such a name.
 const LOCK: &str = "lock of tables";
 
 /// A keyspace whose tables are being made.
@@ -364,40 +363,4 @@ impl Making<'_> {
         let text = format!("DELETE FROM {} WHERE name = ? IF EXISTS", self.helper_name());
         let _ = self.judged(&text, vec![value::text(LOCK)]).await;
     }
-}
-
-/// The secret that all programs share; `fresh` if there is none yet.
-pub(super) async fn secret(client: &Client, helper: &str, fresh: [u8; 32]) -> Result<[u8; 32]> {
-    let until = Instant::now() + ENSURE_WITHIN;
-    let mut tries = Tries::new(until);
-    loop {
-        match secret_once(client, helper, fresh, until).await {
-            Ok(secret) => return Ok(secret),
-            Err(fault) => tries.failed(fault).await?,
-        }
-    }
-}
-
-async fn secret_once(
-    client: &Client,
-    helper: &str,
-    fresh: [u8; 32],
-    until: Instant,
-) -> Result<[u8; 32], Fault> {
-    let wrong = || Error::new(ErrorKind::Corrupt, "the key of cursors is damaged");
-    let text = serde_json::to_string(&fresh).map_err(|_| Fault::Refused(wrong()))?;
-    let select = format!("SELECT catalogue FROM {helper} WHERE name = ?");
-    let read = |columns: &[Option<&[u8]>]| {
-        let found = columns.first().copied().flatten().ok_or_else(wrong)?;
-        serde_json::from_slice(found).map_err(|error| wrong().caused_by(error))
-    };
-    let asked = (client.prepare(&select, Way::Again).await?, vec![value::text(SECRET)]);
-    if let Some(known) = client.rows(&asked, until, read).await?.pop() {
-        return Ok(known);
-    }
-    let insert = format!("INSERT INTO {helper} (name, catalogue) VALUES (?, ?) IF NOT EXISTS");
-    let insert = client.prepare(&insert, Way::Judged).await?;
-    client.send(&(insert, vec![value::text(SECRET), value::text(&text)]), until).await?;
-    let known = client.rows(&asked, until, read).await?.pop();
-    known.ok_or_else(|| Fault::Refused(wrong()))
 }

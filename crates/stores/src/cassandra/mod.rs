@@ -23,6 +23,7 @@ mod open;
 mod plain;
 mod read;
 mod row;
+mod secret;
 mod stretch;
 mod structure;
 mod tables;
@@ -272,7 +273,7 @@ impl Store for CassandraStore {
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
         let ready = self.ready()?;
-        self.within(catalogue::secret(&ready.client, &ready.catalogue, fresh)).await.map(Some)
+        self.within(secret::secret(&ready.client, &ready.catalogue, fresh)).await.map(Some)
     }
 }
 
