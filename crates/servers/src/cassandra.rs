@@ -24,6 +24,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+/// What a node says that found nobody to join.
+const NO_SEEDS: &str = "Unable to contact any seeds";
 /// How long a node may take to start or join, on a machine that is busy with other tests.
 const READY_WITHIN: Duration = Duration::from_secs(180);
 /// Between two questions whether it has.
@@ -135,7 +137,17 @@ impl Cassandra {
         };
         for node in 1..=count {
             cluster.run(node);
-            if !cluster.is_ready_in_time(node) {
+            let mut is_ready = cluster.is_ready_in_time(node);
+            // A busy first node may be too slow to answer a newcomer, who then gives up.
+            for _ in 1..STARTS_MAX {
+                if is_ready || !cluster.node(node).log().contains(NO_SEEDS) {
+                    break;
+                }
+                cluster.node_mut(node).kill();
+                cluster.run(node);
+                is_ready = cluster.is_ready_in_time(node);
+            }
+            if !is_ready {
                 let log = cluster.node(node).log();
                 let taken = ["already in use", "in use by another process"];
                 if node == 1 && taken.iter().any(|text| log.contains(text)) {
