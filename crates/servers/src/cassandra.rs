@@ -24,6 +24,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+/// Times a statement is asked again that a node could not finish in time.
+const LATE_MAX: usize = 5;
 /// What a node says that found nobody to join.
 const NO_SEEDS: &str = "Unable to contact any seeds";
 /// How long a node may take to start or join, on a machine that is busy with other tests.
@@ -214,9 +216,19 @@ impl Cassandra {
         rows
     }
 
+    /// What tests ask may be asked twice: a node that is busy or has just lost another is late.
     fn ask(&self, node: usize, statement: &str) -> Rows {
-        let answer = Connection::open(self.address(node))
-            .and_then(|mut connection| connection.run(statement));
+        let ask = || {
+            let mut connection = Connection::open(self.address(node))?;
+            connection.run(statement)
+        };
+        let mut answer = ask();
+        for _ in 0..LATE_MAX {
+            match &answer {
+                Err(error) if error.to_string().contains("timed out") => answer = ask(),
+                _ => break,
+            }
+        }
         answer.unwrap_or_else(|error| panic!("Cassandra: `{statement}`: {error}"))
     }
 
