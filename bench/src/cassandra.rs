@@ -277,6 +277,6 @@ directory of slices. The last line has a directory as long as 10 M messages woul
 
 Reads and single inserts. Both contenders send the same requests; of the processor's time the
 calling side takes less than a tenth in a profile of a whole run, and what the rest of the
-difference is was not found yet. These figures are of a build without link-time optimisation, on two cores that the
-server shares with its callers.
+difference is was not found yet. These figures are of a build without link-time optimisation, on
+two cores that the server shares with its callers.
 ";
