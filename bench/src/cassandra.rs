@@ -275,8 +275,9 @@ directory of slices. The last line has a directory as long as 10 M messages woul
 
 ## Where lines are lost
 
-Reads and single inserts. Both contenders send the same requests; of the processor's time the
-calling side takes less than a tenth in a profile of a whole run, and what the rest of the
-difference is was not found yet. These figures are of a build without link-time optimisation, on
-two cores that the server shares with its callers.
+Reads and single inserts, and the join with sixteen callers. The reason was not found. One profile,
+of an earlier run that had not been warmed up and of both contenders together, gave the calling side
+an eighth of the processor's time and the server's own compiler more than a quarter; it does not
+tell the two contenders apart, and what each sends was not counted. These figures are of a build
+without link-time optimisation, on two cores that the server shares with its callers, in six rounds.
 ";
