@@ -182,6 +182,14 @@ impl RedisCluster {
         wait(&what, || self.cli(node, &["ROLE"]).starts_with("master"));
     }
 
+    /// Waits until a replica has as many keys of a slot as its master.
+    pub fn wait_until_copied(&self, slot: u16, master: usize, replica: usize) {
+        let slot = slot.to_string();
+        let keys = |node| self.cli(node, &["CLUSTER", "COUNTKEYSINSLOT", &slot]);
+        let what = format!("node {replica} never had the keys of slot {slot}");
+        wait(&what, || keys(replica) == keys(master));
+    }
+
     /// Begins to move a slot: from now on its old master sends on whoever asks for what it has not.
     pub fn begin_move(&self, slot: u16, from: usize, to: usize) {
         let (slot, here, there) = (slot.to_string(), self.id(from), self.id(to));
@@ -353,6 +361,8 @@ mod tests {
         cluster.move_slot(slot, from, to);
         assert_eq!((cluster.master_of(slot), cluster.cli(to, &["GET", "a"])), (to, "1".into()));
         let replica = cluster.replica_of(to);
+        // A replica is told after its master has answered: what it does not have would be lost.
+        cluster.wait_until_copied(slot, to, replica);
         cluster.kill(to);
         cluster.wait_until_master(replica);
         cluster.wait_until_whole();
