@@ -27,6 +27,7 @@ pub mod store;
 #[cfg(feature = "suite")]
 pub mod suite;
 pub mod value;
+pub mod watch;
 
 pub use caller::Caller;
 pub use error::{Error, ErrorKind, Result};

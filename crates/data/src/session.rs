@@ -8,8 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Row, Scan, Store, Through,
+    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Range, Row, Scan, Store, Through,
 };
+use crate::watch::Interest;
 use futures_util::future::try_join_all;
 use keyspace::plan::Bounds;
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct Session<'a> {
     pub deadline: Milliseconds,
     /// What it has cost so far.
     pub usage: Usage,
+    /// What it has looked at, where somebody wants to know. Boxed: hardly anybody does.
+    pub seen: Option<Box<Interest>>,
 }
 
 impl<'a> Session<'a> {
@@ -83,6 +86,7 @@ impl<'a> Session<'a> {
             now,
             deadline,
             usage: Usage::default(),
+            seen: None,
         }
     }
 
@@ -117,6 +121,7 @@ impl<'a> Session<'a> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
+        self.look_at(keys);
         let rows = match self.at_once {
             Some(store) => store.rows(keys)?,
             None => self.store.get(keys).await?,
@@ -131,6 +136,7 @@ impl<'a> Session<'a> {
 
     /// The row under a key, from a store that answers without waiting.
     pub fn get_at_once(&mut self, store: &dyn AtOnce, key: &Key) -> Result<Option<Row>> {
+        self.look_at(std::slice::from_ref(key));
         let row = store.row(key)?;
         self.usage.round_trips += 1;
         self.count_row(key, row.as_ref());
@@ -147,6 +153,7 @@ impl<'a> Session<'a> {
         if scan.range.is_empty() {
             return Ok(Page { rows: Vec::new(), end: End::Range });
         }
+        self.look_along(&scan.range);
         let page = match self.at_once {
             Some(store) => store.scan(scan)?,
             None => self.store.scan(scan).await?,
@@ -167,6 +174,7 @@ impl<'a> Session<'a> {
         if scan.range.is_empty() {
             return Ok(End::Range);
         }
+        self.look_along(&scan.range);
         let usage = &mut self.usage;
         store.each(scan, &mut |keyed| {
             usage.take(scan, &keyed)?;
@@ -177,6 +185,7 @@ impl<'a> Session<'a> {
     /// A stretch of an index with the rows that its entries name; nothing from a store that reads
     /// them apart.
     pub async fn scan_through(&mut self, through: &Through<'_>) -> Result<Option<Joined>> {
+        self.look_along(&through.scan.range);
         let joined = match self.at_once {
             Some(store) => Some(store.scan_through(through)?),
             None => self.store.scan_through(through).await?,
@@ -187,6 +196,9 @@ impl<'a> Session<'a> {
             self.usage.rows_read += joined.rows.len() as u64;
             for keyed in joined.rows.iter().flatten() {
                 self.usage.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
+                if let Some(seen) = &mut self.seen {
+                    seen.keys.push(keyed.key.clone());
+                }
             }
         }
         Ok(joined)
@@ -194,6 +206,7 @@ impl<'a> Session<'a> {
 
     /// Stretches of several ranges, asked for together: one wait.
     pub async fn scan_together(&mut self, scans: &[Scan]) -> Result<Vec<Page>> {
+        scans.iter().for_each(|scan| self.look_along(&scan.range));
         let store = self.store;
         let pages = match self.at_once {
             Some(store) => scans.iter().map(|scan| store.scan(scan)).collect::<Result<_>>()?,
@@ -215,7 +228,9 @@ impl<'a> Session<'a> {
         self.usage.round_trips += 1;
         self.usage.rows_written += batch.writes.len() as u64;
         self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
-        self.store.commit(batch).await
+        let outcome = self.store.commit(batch).await;
+        self.touched(batch);
+        outcome
     }
 
     /// Batches for different places, sent together: one wait.
@@ -229,7 +244,29 @@ impl<'a> Session<'a> {
             self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
         }
         let store = self.store;
-        try_join_all(batches.iter().map(|batch| store.commit(batch))).await
+        let outcomes = try_join_all(batches.iter().map(|batch| store.commit(batch))).await;
+        batches.iter().for_each(|batch| self.touched(batch));
+        outcomes
+    }
+
+    /// Wakes whoever waits for rows of a batch: it is there, or may be.
+    #[inline]
+    pub(crate) fn touched(&self, batch: &Batch) {
+        if let Some(shared) = self.shared {
+            shared.watchers().touched(batch);
+        }
+    }
+
+    fn look_at(&mut self, keys: &[Key]) {
+        if let Some(seen) = &mut self.seen {
+            seen.keys.extend_from_slice(keys);
+        }
+    }
+
+    fn look_along(&mut self, range: &Range) {
+        if let Some(seen) = &mut self.seen {
+            seen.ranges.push(range.clone());
+        }
     }
 
     /// Holds what was used against what the plan allows.

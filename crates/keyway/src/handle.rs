@@ -7,10 +7,11 @@ use crate::sweep::{self, Sweeper};
 use crate::typed::FromAnswer;
 use data::request::{Call, Given, Prepared, Reply, Runtime};
 use data::store::{CommitId, Description, Hold};
+use data::watch::Interest;
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A keyspace on a store. Cloning it is cheap, and all clones are the same store.
@@ -28,6 +29,8 @@ pub(crate) struct Inner {
     pub warnings: Vec<String>,
     pub sweeper: Mutex<Option<Sweeper>>,
     pub is_closed: AtomicBool,
+    /// Ended rows that were removed.
+    pub swept: AtomicU64,
 }
 
 impl Inner {
@@ -40,6 +43,7 @@ impl Inner {
             warnings,
             sweeper: Mutex::default(),
             is_closed: AtomicBool::new(false),
+            swept: AtomicU64::new(0),
         }
     }
 
@@ -135,6 +139,34 @@ impl Keyway {
             Some(moved) => closed.and(moved.store().close().await),
             None => closed,
         }
+    }
+
+    /// A call by the position of its pattern in the file, with what is given for each argument: for
+    /// whoever looks patterns up once and calls them often.
+    pub async fn call_at(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        id: Option<CommitId>,
+    ) -> Result<Reply> {
+        self.send(position, given, caller, id).await
+    }
+
+    /// The same for a read, with what it has looked at: see [`data::watch`].
+    pub async fn look_at(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+    ) -> Result<(Reply, Interest)> {
+        let runtime = self.open()?;
+        runtime.call_watched(Call::new(pattern_at(runtime, position)?, given, caller)).await
+    }
+
+    /// Rows that had ended and were removed since the keyspace was opened.
+    pub fn swept(&self) -> u64 {
+        self.0.swept.load(Ordering::Relaxed)
     }
 
     /// A call by the position of its pattern.

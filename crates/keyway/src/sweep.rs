@@ -5,6 +5,7 @@
 
 use crate::handle::Inner;
 use data::{ErrorKind, Result};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -55,6 +56,7 @@ pub async fn round(inner: &Inner) -> Result<usize> {
     for _ in 0..BATCHES {
         let rows = runtime.store().sweep(now, ROWS).await?;
         swept += rows;
+        inner.swept.fetch_add(rows as u64, Ordering::Relaxed);
         if rows < ROWS {
             break;
         }

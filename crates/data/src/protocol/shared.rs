@@ -6,6 +6,7 @@
 
 use crate::clock::{Clock, Random};
 use crate::store::Key;
+use crate::watch::Watchers;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,12 +22,24 @@ pub struct Shared {
     random: Arc<dyn Random>,
     slices: Mutex<HashSet<Key>>,
     orphans: Mutex<BTreeSet<Key>>,
+    watchers: Arc<Watchers>,
 }
 
 impl Shared {
     /// Nothing known yet.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Shared { clock, random, slices: Mutex::default(), orphans: Mutex::default() }
+        Shared {
+            clock,
+            random,
+            slices: Mutex::default(),
+            orphans: Mutex::default(),
+            watchers: Arc::default(),
+        }
+    }
+
+    /// Whoever waits for rows to change.
+    pub fn watchers(&self) -> &Arc<Watchers> {
+        &self.watchers
     }
 
     /// The clock.

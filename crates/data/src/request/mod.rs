@@ -37,6 +37,7 @@ use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::session::{Session, Usage};
 use crate::store::{Keyed, Store};
+use crate::watch::Interest;
 use keyspace::model::{Keyspace, Verb};
 use std::collections::HashMap;
 use std::fmt;
@@ -182,6 +183,15 @@ impl Runtime {
         let mut session = self.session(call);
         let answer = admit(call).and_then(|()| read::get_at_once(&mut session, store, call));
         Some(self.reply(session, call, answer))
+    }
+
+    /// Makes a call and says what it has looked at; see [`watch`](crate::watch).
+    pub async fn call_watched(&self, call: Call<'_>) -> Result<(Reply, Interest)> {
+        let mut session = self.session(&call);
+        session.seen = Some(Box::default());
+        let answer = self.answer(&mut session, &call).await;
+        let seen = session.seen.take().unwrap_or_default();
+        Ok((self.reply(session, &call, answer)?, *seen))
     }
 
     /// Makes a call that needs no waiting and answers rows as they are stored: each is shown where

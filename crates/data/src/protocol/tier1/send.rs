@@ -38,7 +38,9 @@ async fn until_known(
     let mut tries = 0;
     while matches!(outcome, Outcome::Indeterminate { .. }) && pause(session, tries).await {
         tries += 1;
-        outcome = match session.store().commit(batch).await {
+        let answer = session.store().commit(batch).await;
+        session.touched(batch);
+        outcome = match answer {
             Ok(outcome) => outcome,
             // The first one is still under way for all that is known.
             Err(error) if error.is_retryable() => Outcome::Indeterminate { id: batch.id },

@@ -176,7 +176,9 @@ impl Attempt<'_, '_> {
         let mut tries = 0;
         while pause(self.session, tries).await {
             tries += 1;
-            match self.session.store().commit(batch).await {
+            let answer = self.session.store().commit(batch).await;
+            self.session.touched(batch);
+            match answer {
                 Ok(Outcome::Committed { totals }) => return Ok(self.committed(totals)),
                 Ok(Outcome::Conflict(conflict)) => match self.ask_rows().await {
                     Ok(Fate::Committed) => {

@@ -1,0 +1,184 @@
+//! What every request passes, on its way in and out.
+//!
+//! A token is looked at before anything that depends on the caller: no answer is ever made, or
+//! found ready, for somebody who is not known yet.
+
+use super::pattern::Called;
+use super::problem::{Problem, Told};
+use crate::access::Principal;
+use crate::service::Service;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use data::Caller;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+const USER: HeaderName = HeaderName::from_static("keyway-user");
+const TENANT: HeaderName = HeaderName::from_static("keyway-tenant");
+const ROLES: HeaderName = HeaderName::from_static("keyway-roles");
+
+/// What a page of the console may load: only what came from here.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Where a request came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// Whoever makes the request; nobody where no token was shown.
+#[derive(Clone, Debug)]
+pub struct Known(pub Arc<Principal>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Known {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Known, Problem> {
+        parts.extensions.get::<Known>().cloned().ok_or_else(Problem::unauthorized)
+    }
+}
+
+/// The way in and out.
+pub async fn door(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let (method, path) = (request.method().clone(), request.uri().path().to_string());
+    let response = pass(&service, request, next).await;
+    let told = response.extensions().get::<Told>().map(|told| told.0);
+    if let Some(problem) = told {
+        service.meters.refused(problem);
+    }
+    let status = response.status().as_u16();
+    let microseconds = begun.elapsed().as_micros() as u64;
+    let usage = response.extensions().get::<Called>().map(|called| called.0);
+    let (round_trips, rows) =
+        usage.map_or((0, 0), |usage| (usage.round_trips, usage.rows_read + usage.rows_written));
+    tracing::info!(%method, path, status, problem = told, microseconds, round_trips, rows, "request");
+    let mut response = response;
+    protect(response.headers_mut());
+    response
+}
+
+async fn pass(service: &Arc<Service>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if !is_ours(&parts, &service.settings.hosts) {
+        let title = "the server has not this name: start it with --host NAME to let it have one";
+        return Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", title).into_response();
+    }
+    let Ok(_permit) = service.permits.try_acquire() else {
+        let title = "the server has as many requests as it can work on";
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", title);
+        return problem.with("retryable", true).after(1).into_response();
+    };
+    match know(service, &parts).await {
+        Ok(principal) => {
+            parts.extensions.insert(Known(principal));
+            let request = Request::from_parts(parts, body);
+            service.meters.under_way.inc();
+            let response = next.run(request).await;
+            service.meters.under_way.dec();
+            response
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// Whether a request was meant for this server. A name that leads to this machine without its
+/// owner's knowledge belongs to somebody who wants a browser to ask here.
+fn is_ours(request: &Parts, hosts: &[String]) -> bool {
+    let in_header = request.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = request.uri.authority().map(|name| name.as_str()).or(in_header) else {
+        // Only programs, never browsers, leave it out.
+        return true;
+    };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name.eq_ignore_ascii_case("localhost")
+        || address.is_ok()
+        || hosts.iter().any(|own| own == "*" || own.eq_ignore_ascii_case(name))
+}
+
+/// Who makes a request.
+async fn know(service: &Arc<Service>, request: &Parts) -> Result<Arc<Principal>, Problem> {
+    let headers = &request.headers;
+    if service.trusts_callers() {
+        return trusted(headers).map(Arc::new);
+    }
+    let Some(shown) = headers.get(AUTHORIZATION) else {
+        return Ok(Arc::new(Principal::nobody()));
+    };
+    let scheme_and_token = shown.to_str().ok().and_then(|shown| shown.split_once(' '));
+    let token = scheme_and_token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let principal = match token {
+        Some((_, token)) => service.principal(token.trim()).await?,
+        None => None,
+    };
+    let Some(principal) = principal else { return Err(wrong(service, request)) };
+    if let Some(token) = &principal.token {
+        service.rates.call(token).map_err(|limited| too_often(limited.0))?;
+    }
+    Ok(principal)
+}
+
+/// A token that is worth nothing; whoever sends many of them guesses.
+fn wrong(service: &Service, request: &Parts) -> Problem {
+    let peer = request.extensions.get::<Peer>();
+    let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    match service.rates.failure(address) {
+        Ok(()) => Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the token is not known, has ended or was revoked",
+        ),
+        Err(limited) => too_often(limited.0),
+    }
+}
+
+fn too_often(wait: std::time::Duration) -> Problem {
+    let seconds = wait.as_secs() + 1;
+    let title = "too many requests in a short time";
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_often", title);
+    problem.with("retryable", true).after(seconds)
+}
+
+/// Whoever the headers say: on a machine of one's own.
+fn trusted(headers: &HeaderMap) -> Result<Principal, Problem> {
+    let text = |name: &HeaderName| -> Result<Option<&str>, Problem> {
+        let unreadable = |_| {
+            let title = "a header is not plain text";
+            Problem::new(StatusCode::BAD_REQUEST, "header", title).with("header", name.as_str())
+        };
+        headers.get(name).map(|value| value.to_str().map_err(unreadable)).transpose()
+    };
+    let mut caller = text(&USER)?.map_or_else(Caller::nobody, Caller::user);
+    if let Some(tenant) = text(&TENANT)? {
+        caller = caller.of_tenant(tenant);
+    }
+    let roles = text(&ROLES)?.unwrap_or_default().split(',').map(str::trim);
+    let roles = roles.filter(|role| !role.is_empty());
+    let caller = roles.fold(caller, |caller, role| caller.with_role(role));
+    Ok(Principal { token: None, caller, is_operator: true })
+}
+
+/// Headers that keep browsers from doing what nobody asked for.
+fn protect(headers: &mut HeaderMap) {
+    let set = [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+    ];
+    for (name, value) in set {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

@@ -1,0 +1,301 @@
+//! One endpoint a pattern.
+
+use super::door::Known;
+use super::problem::Problem;
+use super::{conditions, query, stream, strict};
+use crate::service::Service;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use data::request::{Answer, Given, Prepared, Reply};
+use data::session::Usage;
+use data::store::{CommitId, Version};
+use data::{Caller, Error, ErrorKind};
+use http_body_util::{BodyExt, Limited};
+use keyspace::model::{Allow, Verb};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a call cost, for the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Called(pub Usage);
+
+/// A call that can be made, again and again if it reads.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Where the pattern is.
+    pub position: usize,
+    /// The pattern.
+    pub prepared: Arc<Prepared>,
+    /// What is given for each argument.
+    pub given: Vec<Given>,
+    /// Who calls.
+    pub caller: Caller,
+    /// The id, where one was chosen.
+    pub id: Option<CommitId>,
+}
+
+/// Answers a request for a pattern.
+pub async fn answer(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    Known(principal): Known,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Some(position) = service.positions.get(&name).copied() else {
+        let title = "there is no such pattern: /openapi.json lists them";
+        return Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title).into_response();
+    };
+    let Some(prepared) = service.keyway.runtime().patterns().get(position).cloned() else {
+        return Problem::not_found().into_response();
+    };
+    if !is_offered(&prepared) {
+        let title = "this pattern runs only inside others";
+        return Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title).into_response();
+    }
+    let asked = async {
+        check_method(&prepared, &parts.method)?;
+        if principal.caller == Caller::nobody() && prepared.pattern.allow != Allow::Public {
+            let known = principal.token.is_some() || service.trusts_callers();
+            if !known {
+                return Err(Problem::unauthorized());
+            }
+        }
+        let caller = principal.caller.clone();
+        if prepared.pattern.verb.is_read() {
+            let (given, watches) =
+                from_query(&service, &prepared, parts.uri.query(), &parts.headers)?;
+            return Ok((Asked { position, prepared, given, caller, id: None }, watches));
+        }
+        let body = read(&service, &parts.headers, body).await?;
+        let given = from_body(&service, &prepared, &parts.headers, &body)?;
+        let front = format!("{}\n{name}", principal.name());
+        let id = conditions::id(&service, &parts.headers, &front, &body).await?;
+        Ok((Asked { position, prepared, given, caller, id }, false))
+    };
+    match asked.await {
+        Ok((asked, true)) => stream::answer(service, asked).await,
+        Ok((asked, false)) => respond(&service, &asked, &parts.headers).await,
+        Err(problem) => {
+            if let Some(meters) = service.meters.patterns().get(position) {
+                meters.failed.inc();
+            }
+            problem.into_response()
+        }
+    }
+}
+
+/// Whether a pattern can be called by itself.
+pub fn is_offered(prepared: &Prepared) -> bool {
+    prepared.pattern.allow != Allow::Step && !prepared.pattern.verb.is_history()
+}
+
+fn check_method(prepared: &Prepared, method: &Method) -> Result<(), Problem> {
+    let reads = prepared.pattern.verb.is_read();
+    let fits = match reads {
+        true => method == Method::GET || method == Method::HEAD,
+        false => method == Method::POST,
+    };
+    match fits {
+        true => Ok(()),
+        false => {
+            let (does, with) = if reads { ("reads", "GET") } else { ("writes", "POST") };
+            let title = format!("this pattern {does}: ask with {with}");
+            Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", title).with("allow", with))
+        }
+    }
+}
+
+/// What a query gives, and whether its answer is to be a stream.
+fn from_query(
+    service: &Service,
+    prepared: &Prepared,
+    query: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<(Vec<Given>, bool), Problem> {
+    let mut texts = query::read(query.unwrap_or_default())?;
+    let keyspace = service.keyway.keyspace();
+    let mut watches = headers.get(ACCEPT).is_some_and(|accept| accept == stream::TYPE);
+    let is_argument = |name: &str| {
+        prepared.pattern.arguments.iter().any(|known| keyspace.shown(&known.name) == name)
+    };
+    if !is_argument(stream::PARAMETER) {
+        let before = texts.len();
+        texts.retain(|(name, value)| {
+            name != stream::PARAMETER || !matches!(value.as_str(), "" | "1" | "true")
+        });
+        watches |= texts.len() < before;
+    }
+    if watches && !matches!(prepared.pattern.verb, Verb::Get | Verb::List) {
+        let title = "only get and list can be watched";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "watch", title));
+    }
+    Ok((prepared.given_from_text(keyspace, &texts)?, watches))
+}
+
+/// What a body gives.
+fn from_body(
+    service: &Service,
+    prepared: &Prepared,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Vec<Given>, Problem> {
+    let mut object = match body.is_empty() {
+        true => Map::new(),
+        false => strict::object(body).map_err(|reason| {
+            let title = "the body is not the JSON that is expected here";
+            Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason)
+        })?,
+    };
+    let keyspace = service.keyway.keyspace();
+    if let Some(version) = conditions::expected(headers, &prepared.pattern)? {
+        let name = keyspace.shown("if_version");
+        if object.insert(name, Json::String(version)).is_some() {
+            let title = "the version is given twice: as If-Match and in the body";
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "if_match", title));
+        }
+    }
+    Ok(prepared.given_from_json(keyspace, &object)?)
+}
+
+/// The body of a request, if it is JSON and not too large. A body that says it is too large is not
+/// read at all.
+async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let most = service.settings.body_bytes_max;
+    let too_large = || {
+        let title = "the body is larger than it may be";
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", title).with("bytes_max", most)
+    };
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length = length.and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        let title = "bodies are read as they are: send it without Content-Encoding";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", title));
+    }
+    let collected = Limited::new(body, most).collect();
+    let collected = tokio::time::timeout(service.settings.arrives_within, collected).await;
+    let body = match collected {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large()),
+        Ok(Err(_)) => {
+            let title = "the body did not arrive whole";
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "body", title));
+        }
+        Err(_) => {
+            let title = "the body took too long to arrive";
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body", title));
+        }
+    };
+    // A page of another site can send forms and plain text without asking first, but not JSON.
+    let is_json =
+        headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).is_some_and(|kind| {
+            let kind = kind.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json")
+        });
+    match is_json || body.is_empty() {
+        true => Ok(body),
+        false => {
+            let title = "send JSON, with Content-Type: application/json";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", title))
+        }
+    }
+}
+
+/// Makes a call and counts it.
+pub async fn call(service: &Service, asked: &Asked) -> Result<Reply, Error> {
+    let begun = Instant::now();
+    let (position, given) = (asked.position, asked.given.clone());
+    let reply = service.keyway.call_at(position, given, &asked.caller, asked.id).await;
+    if let Some(meters) = service.meters.patterns().get(asked.position) {
+        match &reply {
+            Ok(reply) => meters.answered(begun.elapsed(), &reply.usage, asked.prepared.bounds()),
+            Err(_) => {
+                meters.failed.inc();
+            }
+        }
+    }
+    reply
+}
+
+async fn respond(service: &Service, asked: &Asked, headers: &HeaderMap) -> Response {
+    let reply = match call(service, asked).await {
+        Ok(reply) => reply,
+        Err(error) => return refusal(&error, headers).into_response(),
+    };
+    let version = version(&reply.answer);
+    let mut response = match version {
+        Some(version)
+            if asked.prepared.pattern.verb.is_read() && conditions::is_known(headers, version) =>
+        {
+            StatusCode::NOT_MODIFIED.into_response()
+        }
+        _ => match body(service, &reply.answer) {
+            Ok(body) => {
+                let mut response = Response::new(Body::from(body));
+                let json = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(CONTENT_TYPE, json);
+                response
+            }
+            Err(problem) => problem.into_response(),
+        },
+    };
+    let headers = response.headers_mut();
+    if let Some(tag) = version.and_then(conditions::tag) {
+        headers.insert(ETAG, tag);
+    }
+    // What one caller is answered is nobody else's.
+    let is_public = asked.prepared.pattern.allow == Allow::Public;
+    let kept = if is_public { "public, no-cache" } else { "no-store" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
+    headers.insert(header::VARY, HeaderValue::from_static("authorization, accept"));
+    response.extensions_mut().insert(Called(reply.usage));
+    response
+}
+
+/// The problem that an error is, where a request had conditions.
+fn refusal(error: &Error, headers: &HeaderMap) -> Problem {
+    let mut problem = Problem::from(error);
+    if error.kind() == ErrorKind::Conflict && headers.contains_key(header::IF_MATCH) {
+        problem.status = StatusCode::PRECONDITION_FAILED;
+    }
+    problem
+}
+
+/// An answer's body; a row that is not there, and a window that is full, are problems.
+pub(super) fn body(service: &Service, answer: &Answer) -> Result<Vec<u8>, Problem> {
+    match answer {
+        Answer::Row(None) => return Err(Problem::not_found()),
+        Answer::Window { allowed: false, resets_at, .. } => {
+            let now = service.keyway.runtime().options().clock.now();
+            let seconds =
+                u64::try_from((resets_at - now).max(0)).unwrap_or_default().div_ceil(1_000);
+            let title = "the window is full";
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "limited", title);
+            return Err(problem.with("retryable", true).after(seconds.max(1)));
+        }
+        _ => {}
+    }
+    let json = answer.to_json(service.keyway.runtime().schema())?;
+    serde_json::to_vec(&json).map_err(|error| {
+        tracing::error!(%error, "an answer has no JSON");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the answer cannot be written")
+    })
+}
+
+/// The version of the one row that an answer has.
+fn version(answer: &Answer) -> Option<Version> {
+    match answer {
+        Answer::Row(Some(record)) => record.version,
+        Answer::Changed(changed) => changed.version,
+        _ => None,
+    }
+}

@@ -1,0 +1,184 @@
+//! Live reads: the answer of a get or a list, and again whenever it changes, as server-sent events.
+//!
+//! ```text
+//! read ─▶ is all that was looked at watched? ─no─▶ watch it, read again
+//!                     └─yes─▶ send, if it is another answer ─▶ wait: a commit, or some time
+//! ```
+//!
+//! Every event is a whole answer, so that whoever lost some of them has lost nothing. `answer` is
+//! what the pattern answers, `missing` that there is no row, `problem` why the stream ends.
+
+use super::pattern::{Asked, body};
+use super::problem::Problem;
+use crate::service::Service;
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use data::watch::Watch;
+use futures_util::stream;
+use keyspace::model::StoreKind;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// The parameter that asks for a stream.
+pub const PARAMETER: &str = "watch";
+
+/// The type of a stream.
+pub const TYPE: &str = "text/event-stream";
+
+/// How long changes are gathered before an answer is made of them.
+const GATHERS_FOR: Duration = Duration::from_millis(20);
+
+/// How often a silent stream says that it is there: proxies cut what is silent for long.
+const SAYS_EVERY: Duration = Duration::from_secs(15);
+
+/// How often a stream looks by itself where nobody else writes: rows may end.
+const ENDS_EVERY: Duration = Duration::from_secs(10);
+
+/// One stream.
+struct Live {
+    service: Arc<Service>,
+    asked: Asked,
+    watch: Option<Watch>,
+    last: Option<(&'static str, Vec<u8>)>,
+    looked_at: Instant,
+    is_over: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Begins a stream.
+pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
+    let Ok(permit) = service.streams.clone().try_acquire_owned() else {
+        let title = "the server has as many streams as it can serve";
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", title);
+        return problem.with("retryable", true).after(5).into_response();
+    };
+    let mut live = Live {
+        service,
+        asked,
+        watch: None,
+        last: None,
+        looked_at: Instant::now(),
+        is_over: false,
+        _permit: permit,
+    };
+    // What is wrong from the beginning is told as for any other request.
+    let first = match live.look().await {
+        Ok(event) => event.unwrap_or_default(),
+        Err(problem) => return problem.into_response(),
+    };
+    live.service.meters.watchers.inc();
+    let rest = stream::unfold(live, |mut live| async move {
+        let event = live.next().await?;
+        Some((Ok::<_, Infallible>(event), live))
+    });
+    let all = futures_util::StreamExt::chain(stream::iter([Ok(first)]), rest);
+    let mut response = Response::new(Body::from_stream(all));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(TYPE));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+impl Live {
+    /// The next event, or a sign of life.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.is_over {
+            return None;
+        }
+        let says_at = Instant::now() + SAYS_EVERY;
+        loop {
+            let looks_at = self.looked_at + self.looks_every();
+            let until = looks_at.min(says_at);
+            let is_woken = match &self.watch {
+                Some(watch) => {
+                    let woken = async {
+                        watch.changed().await;
+                        sleep(GATHERS_FOR).await;
+                    };
+                    let wait = until.saturating_duration_since(Instant::now());
+                    timeout(wait, woken).await.is_ok()
+                }
+                None => {
+                    sleep_until(until).await;
+                    true
+                }
+            };
+            if !is_woken && Instant::now() < looks_at {
+                return Some(Bytes::from_static(b":\n\n"));
+            }
+            match self.look().await {
+                Ok(Some(event)) => return Some(event),
+                Ok(None) if Instant::now() >= says_at => return Some(Bytes::from_static(b":\n\n")),
+                Ok(None) => {}
+                Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
+                    // The store may come back; whoever watches is told by the next answer.
+                    self.looked_at = Instant::now();
+                }
+                Err(problem) => {
+                    self.is_over = true;
+                    return Some(event("problem", problem.to_json().to_string().as_bytes()));
+                }
+            }
+        }
+    }
+
+    /// Reads; an event if the answer is another than the last.
+    async fn look(&mut self) -> Result<Option<Bytes>, Problem> {
+        let Asked { position, given, caller, .. } = &self.asked;
+        loop {
+            self.looked_at = Instant::now();
+            let (reply, seen) =
+                self.service.keyway.look_at(*position, given.clone(), caller).await?;
+            let is_watched =
+                self.watch.as_ref().is_some_and(|watch| watch.interest().covers(&seen));
+            if !is_watched {
+                let watchers = self.service.keyway.runtime().shared().watchers();
+                self.watch = Some(watchers.watch(seen));
+                continue;
+            }
+            let now = match body(&self.service, &reply.answer) {
+                Ok(body) => ("answer", body),
+                Err(problem) if problem.status == StatusCode::NOT_FOUND => {
+                    ("missing", problem.to_json().to_string().into_bytes())
+                }
+                Err(problem) => return Err(problem),
+            };
+            if self.last.as_ref() == Some(&now) {
+                return Ok(None);
+            }
+            let event = event(now.0, &now.1);
+            self.last = Some(now);
+            return Ok(Some(event));
+        }
+    }
+
+    /// How often others may have written without a word.
+    fn looks_every(&self) -> Duration {
+        match self.service.keyway.store().kind {
+            StoreKind::Engine | StoreKind::Memory => ENDS_EVERY,
+            _ => self.service.settings.looks_every,
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.service.meters.watchers.dec();
+    }
+}
+
+/// One event; JSON has no line ends of its own.
+fn event(name: &str, data: &[u8]) -> Bytes {
+    let mut event = Vec::with_capacity(name.len() + data.len() + 16);
+    event.extend_from_slice(b"event: ");
+    event.extend_from_slice(name.as_bytes());
+    event.extend_from_slice(b"\ndata: ");
+    event.extend_from_slice(data);
+    event.extend_from_slice(b"\n\n");
+    Bytes::from(event)
+}

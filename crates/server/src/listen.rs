@@ -1,0 +1,171 @@
+//! Connections: accepted, encrypted where that is wanted, and ended in order.
+
+use crate::http::Peer;
+use crate::service::Service;
+use crate::settings::Callers;
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use data::{Error, ErrorKind, Result};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tower::ServiceExt;
+
+/// How long a handshake may take.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Connections at once, at most: each has a little memory.
+const CONNECTIONS_MAX: usize = 20_000;
+
+/// The certificate of a server, and its key.
+#[derive(Clone)]
+pub struct Tls(TlsAcceptor);
+
+impl Tls {
+    /// From two files in PEM form.
+    pub fn from_files(certificates: &Path, key: &Path) -> Result<Tls> {
+        let unreadable = |path: &Path, reason: String| {
+            Error::new(ErrorKind::Argument, "a file for TLS cannot be used")
+                .with("file", path.display())
+                .with("reason", reason)
+        };
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificates)
+            .and_then(Iterator::collect)
+            .map_err(|error| unreadable(certificates, error.to_string()))?;
+        let private = PrivateKeyDer::from_pem_file(key)
+            .map_err(|error| unreadable(key, error.to_string()))?;
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
+        let mut config = config.map_err(|error| unreadable(certificates, error.to_string()))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Tls")
+    }
+}
+
+/// A server that has its address and can begin.
+#[derive(Debug)]
+pub struct Listening {
+    service: Arc<Service>,
+    listener: TcpListener,
+    tls: Option<Tls>,
+    /// Where it can be reached.
+    pub address: SocketAddr,
+}
+
+/// Takes an address. Beyond this machine, whoever calls must have a token.
+pub async fn listen(
+    service: Arc<Service>,
+    address: SocketAddr,
+    tls: Option<Tls>,
+) -> Result<Listening> {
+    if service.settings.callers == Callers::Trusted && !address.ip().is_loopback() {
+        let message = "whoever can reach this address would be anybody they like";
+        return Err(Error::new(ErrorKind::Argument, message)
+            .with("address", address)
+            .with("fix", "listen on 127.0.0.1, or let callers show tokens"));
+    }
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
+    let (address, listener) = listener.map_err(|error| {
+        Error::new(ErrorKind::Unavailable, "the address cannot be listened on")
+            .with("address", address)
+            .with("reason", &error)
+            .with("fix", "choose another: --listen 127.0.0.1:0 takes any free port")
+    })?;
+    Ok(Listening { service, listener, tls, address })
+}
+
+impl Listening {
+    /// Serves until `end`, and lets requests that are under way come to theirs.
+    pub async fn serve(self, end: impl Future<Output = ()>) {
+        let router = self.service.router();
+        let graceful = GracefulShutdown::new();
+        let arrives_within = self.service.settings.arrives_within;
+        let mut connections = auto::Builder::new(TokioExecutor::new());
+        let timer = TokioTimer::new();
+        connections.http1().timer(timer.clone()).header_read_timeout(arrives_within);
+        connections.http1().max_buf_size(64 * 1024);
+        connections.http2().timer(timer).keep_alive_interval(Duration::from_secs(30));
+        let connections = Arc::new(connections);
+        let places = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+        let mut tidy = tokio::time::interval(Duration::from_secs(60));
+        tokio::pin!(end);
+        loop {
+            let (stream, peer) = tokio::select! {
+                () = &mut end => break,
+                _ = tidy.tick() => {
+                    self.service.rates.tidy();
+                    continue;
+                }
+                accepted = self.listener.accept() => match accepted {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        // Out of files, mostly: those that are open will end.
+                        tracing::warn!(%error, "a connection was not accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                },
+            };
+            let Ok(place) = places.clone().try_acquire_owned() else { continue };
+            let _ = stream.set_nodelay(true);
+            let (router, tls) = (router.clone(), self.tls.clone());
+            let (connections, watcher) = (connections.clone(), graceful.watcher());
+            tokio::spawn(async move {
+                match tls {
+                    None => talk(&connections, stream, peer, router, watcher).await,
+                    Some(tls) => {
+                        let shaken = tokio::time::timeout(HANDSHAKE_WITHIN, tls.0.accept(stream));
+                        if let Ok(Ok(stream)) = shaken.await {
+                            talk(&connections, stream, peer, router, watcher).await;
+                        }
+                    }
+                }
+                drop(place);
+            });
+        }
+        drop(self.listener);
+        let waited = tokio::time::timeout(self.service.settings.ends_within, graceful.shutdown());
+        if waited.await.is_err() {
+            tracing::warn!("requests under way were cut: they took too long to end");
+        }
+    }
+}
+
+async fn talk(
+    connections: &auto::Builder<TokioExecutor>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    router: Router,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);
+    if let Err(error) = watcher.watch(connection.into_owned()).await {
+        // Whoever hung up knows it.
+        tracing::debug!(%error, %peer, "a connection ended early");
+    }
+}

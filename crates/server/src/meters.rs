@@ -1,0 +1,229 @@
+//! Numbers about the traffic, for Prometheus and for the console.
+//!
+//! Each pattern has its own meters, found once when the server starts: counting a call takes no
+//! lock that another call may hold for long.
+
+use data::session::Usage;
+use keyspace::plan::Bounds;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Seconds: a read of one row takes tens of microseconds, a distant store tens of milliseconds.
+const SECONDS: [f64; 14] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0,
+    5.0,
+];
+
+/// Tenths of what a plan allows.
+const TENTHS: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+
+const AMOUNTS: [f64; 8] = [0.0, 1.0, 2.0, 5.0, 20.0, 50.0, 100.0, 500.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Of {
+    pattern: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Because {
+    problem: &'static str,
+}
+
+/// All meters of a server.
+#[derive(Debug)]
+pub struct Meters {
+    registry: Registry,
+    refused: Family<Because, Counter>,
+    /// Requests under way.
+    pub under_way: Gauge,
+    /// Streams of changes.
+    pub watchers: Gauge,
+    /// Whether the store answered when it was last asked.
+    pub store_is_up: Gauge,
+    /// Rows that had ended and were removed.
+    pub swept: Gauge,
+    patterns: Vec<Arc<PatternMeters>>,
+}
+
+/// The meters of one pattern.
+#[derive(Debug)]
+pub struct PatternMeters {
+    /// Calls that were answered.
+    pub answered: Counter,
+    /// Calls that were refused or failed.
+    pub failed: Counter,
+    seconds: Histogram,
+    round_trips: Histogram,
+    rows: Histogram,
+    bound: Histogram,
+    /// The same for the console, which wants quantiles of the last moments.
+    pub recent: Recent,
+}
+
+/// The last latencies, in microseconds.
+#[derive(Debug, Default)]
+pub struct Recent {
+    ring: std::sync::Mutex<Ring>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    next: usize,
+    calls: Vec<(u32, u8)>,
+}
+
+/// Calls that are remembered of each pattern.
+const RECENT: usize = 512;
+
+impl Recent {
+    fn note(&self, microseconds: u32, bound_percent: u8) {
+        let Ok(mut ring) = self.ring.try_lock() else { return };
+        let at = ring.next % RECENT;
+        ring.next = ring.next.wrapping_add(1);
+        match ring.calls.get_mut(at) {
+            Some(place) => *place = (microseconds, bound_percent),
+            None => ring.calls.push((microseconds, bound_percent)),
+        }
+    }
+
+    /// The latencies that half, nineteen of twenty, and ninety-nine of a hundred calls did not
+    /// pass, in microseconds, and the largest part of its bound that a call used, in percent.
+    pub fn quantiles(&self) -> Option<([u32; 3], u8)> {
+        let ring = self.ring.lock().ok()?;
+        let mut times: Vec<u32> = ring.calls.iter().map(|(time, _)| *time).collect();
+        let bound = ring.calls.iter().map(|(_, bound)| *bound).max()?;
+        drop(ring);
+        times.sort_unstable();
+        let at = |percent: usize| times.get((times.len() - 1) * percent / 100).copied();
+        Some(([at(50)?, at(95)?, at(99)?], bound))
+    }
+}
+
+impl Meters {
+    /// Meters for these patterns, in their order.
+    pub fn new<'p>(patterns: impl Iterator<Item = &'p str>) -> Meters {
+        let mut registry = Registry::with_prefix("keyway");
+        let answered = Family::<Of, Counter>::default();
+        let failed = Family::<Of, Counter>::default();
+        let refused = Family::<Because, Counter>::default();
+        let histogram = |of: &'static [f64]| {
+            Family::<Of, Histogram, _>::new_with_constructor(move || {
+                Histogram::new(of.iter().copied())
+            })
+        };
+        let seconds = histogram(&SECONDS);
+        let round_trips = histogram(&AMOUNTS);
+        let rows = histogram(&AMOUNTS);
+        let bound = histogram(&TENTHS);
+        let gauges: [Gauge; 4] = Default::default();
+        let [under_way, watchers, store_is_up, swept] = gauges;
+        store_is_up.set(1);
+        registry.register("calls_answered", "Calls that were answered", answered.clone());
+        registry.register("calls_failed", "Calls that were refused or failed", failed.clone());
+        registry.register("problems", "Responses that told a problem", refused.clone());
+        registry.register_with_unit("call", "Time of a call", Unit::Seconds, seconds.clone());
+        registry.register("call_round_trips", "Waits on the store of a call", round_trips.clone());
+        registry.register("call_rows", "Rows that a call read and wrote", rows.clone());
+        let help = "The part of its plan's bound that a call used, of rows or round trips";
+        registry.register("call_bound_ratio", help, bound.clone());
+        registry.register("requests_under_way", "Requests under way", under_way.clone());
+        registry.register("watchers", "Streams of changes", watchers.clone());
+        registry.register("store_up", "Whether the store answers", store_is_up.clone());
+        registry.register("rows_swept", "Ended rows removed since the start", swept.clone());
+        let patterns = patterns.map(|name| {
+            let of = Of { pattern: name.to_string() };
+            Arc::new(PatternMeters {
+                answered: answered.get_or_create(&of).clone(),
+                failed: failed.get_or_create(&of).clone(),
+                seconds: seconds.get_or_create(&of).clone(),
+                round_trips: round_trips.get_or_create(&of).clone(),
+                rows: rows.get_or_create(&of).clone(),
+                bound: bound.get_or_create(&of).clone(),
+                recent: Recent::default(),
+            })
+        });
+        let patterns = patterns.collect();
+        Meters { registry, refused, under_way, watchers, store_is_up, swept, patterns }
+    }
+
+    /// The meters of each pattern, in the order of the file.
+    pub fn patterns(&self) -> &[Arc<PatternMeters>] {
+        &self.patterns
+    }
+
+    /// Counts a response that told a problem.
+    pub fn refused(&self, problem: &'static str) {
+        self.refused.get_or_create(&Because { problem }).inc();
+    }
+
+    /// Everything, as Prometheus reads it.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut written = String::new();
+        text::encode(&mut written, &self.registry)?;
+        Ok(written)
+    }
+}
+
+impl PatternMeters {
+    /// Counts a call that was answered.
+    pub fn answered(&self, took: Duration, usage: &Usage, bounds: Option<&Bounds>) {
+        let rows = usage.rows_read + usage.rows_written;
+        self.answered.inc();
+        self.seconds.observe(took.as_secs_f64());
+        self.round_trips.observe(usage.round_trips as f64);
+        self.rows.observe(rows as f64);
+        let used = bounds.map_or(0.0, |bounds| used(usage, bounds));
+        self.bound.observe(used);
+        let microseconds = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        self.recent.note(microseconds, (used * 100.0).min(255.0) as u8);
+    }
+}
+
+/// The part of its bound that a call used, of what it used most of.
+fn used(usage: &Usage, bounds: &Bounds) -> f64 {
+    let attempts = bounds.attempts.max(1);
+    let part = |used: u64, most: u64| used as f64 / most.saturating_mul(attempts).max(1) as f64;
+    let parts = [
+        part(usage.round_trips, bounds.round_trips),
+        part(usage.rows_read, bounds.rows_read),
+        part(usage.rows_written, bounds.rows_written),
+    ];
+    parts.into_iter().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_by_pattern() {
+        let meters = Meters::new(["one", "two"].into_iter());
+        let usage = Usage { round_trips: 1, rows_read: 3, ..Usage::default() };
+        for took in [1, 2, 30] {
+            let took = Duration::from_millis(took);
+            meters.patterns()[1].answered(took, &usage, None);
+        }
+        meters.refused("argument");
+        let text = meters.text().unwrap();
+        assert!(text.contains("keyway_calls_answered_total{pattern=\"two\"} 3"), "{text}");
+        assert!(text.contains("keyway_call_seconds_count{pattern=\"two\"} 3"), "{text}");
+        assert!(text.contains("keyway_problems_total{problem=\"argument\"} 1"), "{text}");
+        let ([half, _, most], _) = meters.patterns()[1].recent.quantiles().unwrap();
+        assert_eq!((half, most), (2_000, 2_000));
+        assert_eq!(meters.patterns()[0].recent.quantiles(), None);
+    }
+
+    #[test]
+    fn the_ring_keeps_the_last_calls() {
+        let recent = Recent::default();
+        (0..2_000).for_each(|time| recent.note(time, (time % 7) as u8));
+        let ([half, ..], bound) = recent.quantiles().unwrap();
+        assert!((1_488..2_000).contains(&half) && bound == 6, "{half} {bound}");
+    }
+}

@@ -1,0 +1,94 @@
+//! A server's state: what every request finds.
+
+use crate::access::{Book, Principal, Rates, Sessions, Token};
+use crate::console::Console;
+use crate::describe::Description;
+use crate::http;
+use crate::meters::Meters;
+use crate::settings::{Callers, Settings};
+use axum::Router;
+use data::{Error, ErrorKind, Result};
+use keyway::Keyway;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Names that endpoints of the server itself have.
+const OWN_NAMES: [&str; 3] = ["health", "mcp", "metrics"];
+
+/// Everything that requests share.
+#[derive(Debug)]
+pub struct Service {
+    /// The keyspace.
+    pub keyway: Keyway,
+    /// Its tokens.
+    pub book: Book,
+    /// Sessions of the console.
+    pub sessions: Sessions,
+    /// How it behaves.
+    pub settings: Settings,
+    /// What it says of its patterns.
+    pub description: Description,
+    /// What the console does in the background.
+    pub console: Console,
+    pub(crate) meters: Meters,
+    pub(crate) rates: Rates,
+    pub(crate) permits: Semaphore,
+    pub(crate) streams: Arc<Semaphore>,
+    /// Where each pattern is, by its name.
+    pub(crate) positions: HashMap<String, usize>,
+}
+
+impl Service {
+    /// A server of a keyspace; whoever asks must be in the book.
+    pub fn new(keyway: Keyway, book: Book, settings: Settings) -> Result<Arc<Service>> {
+        let runtime = keyway.runtime();
+        let positions: HashMap<String, usize> = runtime
+            .patterns()
+            .iter()
+            .enumerate()
+            .map(|(position, prepared)| (prepared.name().to_string(), position))
+            .collect();
+        if let Some(name) = OWN_NAMES.into_iter().find(|name| positions.contains_key(*name)) {
+            let message = "a pattern has the name of an endpoint that every server has";
+            return Err(Error::new(ErrorKind::Argument, message)
+                .with("pattern", name)
+                .with("fix", "give the pattern another name"));
+        }
+        let options = runtime.options();
+        let sessions = Sessions::new(options.clock.clone(), options.random.clone());
+        let meters = Meters::new(runtime.patterns().iter().map(|prepared| prepared.name()));
+        Ok(Arc::new(Service {
+            description: Description::new(keyway.keyspace()),
+            console: Console::default(),
+            meters,
+            rates: Rates::new(settings.calls_a_second),
+            permits: Semaphore::new(settings.requests_max),
+            streams: Arc::new(Semaphore::new(settings.watchers_max)),
+            positions,
+            sessions,
+            keyway,
+            book,
+            settings,
+        }))
+    }
+
+    /// Its endpoints.
+    pub fn router(self: &Arc<Self>) -> Router {
+        http::router(self)
+    }
+
+    /// Who shows a token; nothing if it is worth nothing.
+    pub async fn principal(&self, text: &str) -> Result<Option<Arc<Principal>>> {
+        let Some(token) = Token::parse(text) else { return Ok(None) };
+        match self.sessions.principal(&token) {
+            Some(principal) => Ok(Some(principal)),
+            None => self.book.principal(&token).await,
+        }
+    }
+
+    /// Whether whoever calls is believed without a token.
+    pub fn trusts_callers(&self) -> bool {
+        self.settings.callers == Callers::Trusted
+    }
+}
