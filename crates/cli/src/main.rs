@@ -8,6 +8,7 @@
 //! values, written out here; only what is longer than memory, or somebody waits for, is written
 //! before.
 
+mod access;
 mod answer;
 mod arguments;
 mod call;
@@ -16,6 +17,7 @@ mod failure;
 mod input;
 mod json;
 mod lines;
+mod log;
 mod open;
 mod progress;
 mod report;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
         Command::Format(options) => commands::format::run(&options, form),
         Command::Run(options) => commands::run::run(&options, form),
         Command::Shell(options) => commands::shell::run(&options, form),
+        Command::Serve(options) => commands::serve::run(&options, form),
+        Command::Mcp(options) => commands::mcp::run(&options, form),
+        Command::Token(options) => commands::token::run(&options, form),
         Command::Scrub(options) => commands::scrub::run(&options, form),
         Command::Load(options) => commands::load::run(&options, form),
         Command::Copy(options) => commands::copy::run(&options, form),

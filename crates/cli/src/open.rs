@@ -104,7 +104,7 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
         return Err(Answer::failed(absent(&found.place, &wanted, kind)));
     }
     if wanted.store.is_none() {
-        make_beside(&beside, &keyspace.name.value).map_err(Answer::failed)?;
+        make_store(&beside, &keyspace.name.value).map_err(Answer::failed)?;
     }
     let sweeping = wanted.stays.then_some(Duration::from_secs(10));
     let builder = Keyway::builder().sweep_every(sweeping);
@@ -145,21 +145,29 @@ fn absent(place: &str, wanted: &Wanted<'_>, kind: StoreKind) -> Failure {
     failure
 }
 
-/// Makes the folder beside a file, if it is not there.
-fn make_beside(folder: &Path, name: &str) -> Result<(), Failure> {
+/// Makes the place of a store beside a file, if it is not there.
+fn make_store(folder: &Path, name: &str) -> Result<(), Failure> {
     let directory = folder.join(name);
     if directory.is_dir() {
         return Ok(());
     }
-    let made = fs::create_dir_all(&directory).and_then(|()| {
+    make_beside(folder)?;
+    fs::create_dir_all(&directory).map_err(|error| unmade(&directory, &error))
+}
+
+/// Makes the folder beside a file, if it is not there.
+pub(crate) fn make_beside(folder: &Path) -> Result<(), Failure> {
+    let made = fs::create_dir_all(folder).and_then(|()| {
         // Data does not belong into a repository.
         let ignored = folder.join(".gitignore");
         if ignored.exists() { Ok(()) } else { fs::write(ignored, "*\n") }
     });
-    made.map_err(|error| {
-        let problem = format!("cannot make a store in {}: {error}", directory.display());
-        Failure::usage(problem, "give another place: --store engine:DIRECTORY")
-    })
+    made.map_err(|error| unmade(folder, &error))
+}
+
+fn unmade(directory: &Path, error: &std::io::Error) -> Failure {
+    let problem = format!("cannot make a store in {}: {error}", directory.display());
+    Failure::usage(problem, "give another place: --store engine:DIRECTORY")
 }
 
 /// The folder beside a file; that of standard input is in the current directory.
@@ -183,8 +191,13 @@ pub(crate) fn path(url: &StoreUrl) -> Option<&Path> {
 
 /// The URL of an engine in a directory.
 fn engine_url(directory: &Path) -> String {
-    let mut url = "engine:".to_string();
-    for byte in directory.as_os_str().as_encoded_bytes() {
+    url_of("engine:", directory)
+}
+
+/// The URL of a store at a path.
+pub(crate) fn url_of(front: &str, path: &Path) -> String {
+    let mut url = front.to_string();
+    for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'%' | b'?' | b'#' | 0x80.. => url.push_str(&format!("%{byte:02x}")),
             byte => url.push(char::from(*byte)),

@@ -4,8 +4,13 @@
 //! commands on stored data take is in `data.rs`.
 
 mod data;
+mod serve;
 
 pub(crate) use data::{CallerOptions, Copy, Existing, Export, Import, Load, Run, Scrub, Shell};
+
+pub(crate) use serve::{
+    Access, Log, LogForm, LogLevel, Mcp, Serve, Token, TokenBook, TokenCreate, TokenRevoke,
+};
 
 use crate::terminal::Color;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -101,6 +106,25 @@ pub(crate) enum Command {
         A script stops at the first line that fails, and ends with its status. `help` lists the\n\
         commands; a line that begins with a space is kept out of the history.")]
     Shell(Shell),
+    /// Serve the patterns over HTTP and MCP, with a console
+    #[command(after_help = "Examples:\n  \
+        keyway serve keyspace.toml\n  \
+        keyway serve keyspace.toml --store postgres://localhost/app --listen 127.0.0.1:8080\n  \
+        keyway serve keyspace.toml --listen 0.0.0.0:443 --host api.example \\\n    \
+        --tls-certificate chain.pem --tls-key key.pem\n\n\
+        Each pattern is one endpoint: GET /PATTERN?name=value for reads, POST /PATTERN with a\n\
+        JSON object for writes, with `Authorization: Bearer TOKEN`. The first start makes a token\n\
+        and shows it, once; keyway token makes others. /openapi.json says what can be asked,\n\
+        /mcp is for agents, / for people.")]
+    Serve(Serve),
+    /// Offer the patterns as tools to a program that speaks MCP over standard input and output
+    #[command(after_help = "Example:\n  \
+        keyway mcp keyspace.toml --as ann\n\n\
+        Whoever starts it is the caller that --as, --tenant and --role say.")]
+    Mcp(Mcp),
+    /// Make, list and revoke the tokens with which callers are known
+    #[command(subcommand)]
+    Token(Token),
     /// Prove that every index says what the rows say, and mend what does not
     #[command(after_help = "Examples:\n  \
         keyway scrub keyspace.toml --store engine:data\n  \
