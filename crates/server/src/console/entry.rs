@@ -40,7 +40,7 @@ pub async fn open(
                      or show an operator's token";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title));
     };
-    service.book.note(&token.id, "open console", None).await?;
+    service.book.note(&token.id, "console opened", None).await?;
     Ok(answered(&json!({ "token": token.reveal() })))
 }
 
@@ -66,7 +66,7 @@ pub async fn begin(
         caller = caller.with_role(role);
     }
     let subject = if words.is_empty() { "nobody".to_string() } else { words.join(", ") };
-    operator.note(&service, "call as", &subject).await?;
+    operator.note(&service, "called as", &subject).await?;
     let token = service.sessions.begin(caller, false);
     Ok(answered(&json!({ "token": token.reveal(), "id": token.id })))
 }
@@ -77,6 +77,6 @@ pub async fn end(
     operator: Operator,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    operator.note(&service, "end session", &id).await?;
+    operator.note(&service, "session ended", &id).await?;
     Ok(answered(&json!({ "ended": service.sessions.end(&id) })))
 }

@@ -43,7 +43,7 @@ pub async fn lines(
         names.push(rows::collection(runtime, &value)?.name().to_string());
     }
     let subject = if names.is_empty() { "everything".to_string() } else { names.join(", ") };
-    operator.note(&service, "export", &subject).await?;
+    operator.note(&service, "exported", &subject).await?;
     if names.is_empty() {
         let all = runtime.schema().collections().iter();
         names = all.map(|collection| collection.name().to_string()).collect();

@@ -124,7 +124,10 @@ fn collection(keyspace: &Keyspace, collection: &Collection) -> Json {
         Content::Window { .. } => Some("window"),
     };
     let ends = collection.ttl.as_ref().map(|ttl| match ttl {
-        Ttl::After(milliseconds) => format!("after {}", duration_text(*milliseconds)),
+        Ttl::After(milliseconds) => {
+            let milliseconds = i64::try_from(*milliseconds).unwrap_or(i64::MAX);
+            format!("after {}", duration_text(milliseconds))
+        }
         Ttl::Field(field) => format!("at {field}"),
     });
     let index = |index: &Arc<Index>| {

@@ -51,7 +51,7 @@ pub async fn page(
     if asked.after.is_none() {
         let under = asked.under.as_deref().map(|under| format!(" under {under}"));
         let subject = format!("{name}{}", under.unwrap_or_default());
-        operator.note(&service, "read rows", &subject).await?;
+        operator.note(&service, "rows read", &subject).await?;
     }
     let range = match asked.under.as_deref() {
         None => Way::All(whole(collection.key.space)),
@@ -74,7 +74,7 @@ pub async fn one(
     let runtime = service.keyway.runtime();
     let collection = collection(runtime, &name)?;
     let key = key(collection, &row)?;
-    operator.note(&service, "read row", &key_text(runtime.schema(), &key)?).await?;
+    operator.note(&service, "row read", &key_text(runtime.schema(), &key)?).await?;
     let found = runtime.store().get(std::slice::from_ref(&key)).await?;
     let now = runtime.options().clock.now();
     let found = found.into_iter().flatten().find(|row| row.is_live(now));

@@ -81,7 +81,7 @@ pub async fn start(
         return Err(refused());
     }
     let subject = if repair { "look and repair" } else { "look only" };
-    operator.note(&service, "start scrub", subject).await?;
+    operator.note(&service, "scrub started", subject).await?;
     {
         let mut last = service.console.scrubs.locked();
         if last.as_ref().is_some_and(|run| run.state == Progress::Running) {
@@ -108,7 +108,7 @@ pub async fn stop(
     operator: Operator,
     _: Sent,
 ) -> Result<Response, Problem> {
-    operator.note(&service, "stop scrub", "the one that runs").await?;
+    operator.note(&service, "scrub stopped", "the one that runs").await?;
     let now = service.keyway.runtime().options().clock.now();
     match service.console.scrubs.end(Progress::Stopped, now) {
         true => Ok(shown(&service)),

@@ -44,7 +44,7 @@ pub async fn create(
         expires_at: expires_at.transpose()?,
     };
     let (token, kept) = service.book.create(wanted).await?;
-    operator.note(&service, "create token", &kept.id).await?;
+    operator.note(&service, "token created", &kept.id).await?;
     Ok(answered(&json!({ "token": token.reveal(), "kept": shown(&kept) })))
 }
 
@@ -58,7 +58,7 @@ pub async fn revoke(
         let title = "there is no such token, or it was revoked before";
         return Err(Problem::new(StatusCode::NOT_FOUND, "not_found", title));
     }
-    operator.note(&service, "revoke token", &id).await?;
+    operator.note(&service, "token revoked", &id).await?;
     Ok(answered(&json!({ "revoked": id })))
 }
 
