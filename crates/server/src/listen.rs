@@ -47,6 +47,9 @@ impl Tls {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificates)
             .and_then(Iterator::collect)
             .map_err(|error| unreadable(certificates, error.to_string()))?;
+        if chain.is_empty() {
+            return Err(unreadable(certificates, "it holds no certificate".to_string()));
+        }
         let private = PrivateKeyDer::from_pem_file(key)
             .map_err(|error| unreadable(key, error.to_string()))?;
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);

@@ -319,7 +319,13 @@ async fn an_export_is_whole() {
         .map(|line| line["row"]["book_id"].as_str().unwrap())
         .collect();
     assert_eq!((ids.len(), lines.len()), (1_203, 1_205));
-    assert_eq!(shelf.actions().await, ["exported"]);
+    let request = Request::builder().uri(path).header("accept-encoding", "gzip");
+    let request = request.header("authorization", format!("Bearer {}", shelf.operator));
+    let response = shelf.router.clone().oneshot(request.body(Body::empty()).unwrap()).await;
+    let response = response.unwrap();
+    assert_eq!(response.headers()["content-encoding"], "gzip");
+    assert!(response.into_body().collect().await.unwrap().to_bytes().len() < text.len() / 4);
+    assert_eq!(shelf.actions().await, ["exported", "exported"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,7 +52,7 @@ pub async fn lines(
         [one] => format!("{}-{one}.jsonl", service.keyway.keyspace().name.value),
         _ => format!("{}.jsonl", service.keyway.keyspace().name.value),
     };
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, mut receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         if let Err(error) = write(&service, &names, &sender).await {
             tracing::error!(%error, "an export was cut");
@@ -61,10 +61,8 @@ pub async fn lines(
             let _ = sender.send(Err(cut)).await;
         }
     });
-    let lines = stream::unfold(receiver, |mut receiver| async move {
-        let chunk = receiver.recv().await?;
-        Some((chunk, receiver))
-    });
+    // Whoever compresses asks once more after the end.
+    let lines = stream::poll_fn(move |context| receiver.poll_recv(context));
     let headers = [
         (CONTENT_TYPE, "application/jsonl".to_string()),
         (CACHE_CONTROL, "no-store".to_string()),

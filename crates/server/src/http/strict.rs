@@ -132,7 +132,7 @@ mod tests {
         refused(b"1e400", "range");
         refused(b"NaN", "expected");
         refused(b"\"\xff\"", "unicode");
-        refused(br#""\ud800""#, "surrogate");
+        refused(br#""\ud800""#, "escape");
         refused(b"", "EOF");
         assert!(object(b"[]").is_err());
     }
