@@ -250,7 +250,7 @@ async function others(page) {
     await page.getByText("No scrub since the server started.").waitFor();
     await page.getByLabel("Repair what can be").check();
     await page.getByRole("button", { name: "Scrub now" }).click();
-    await page.getByText("Every index says what the rows say.").waitFor();
+    await page.locator(".state").getByText("Every index says what the rows say.").waitFor();
   });
 }
 

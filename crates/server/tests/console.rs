@@ -43,6 +43,13 @@ insert = "books"
 [pattern.my_books]
 list = "books"
 page = 100
+
+[pattern.count_up]
+add   = "counts"
+allow = "user"
+
+[pattern.counted]
+get = "counts"
 "#;
 
 struct Shelf {

@@ -1,7 +1,7 @@
 // Index health: whether every index says what the rows say.
 
 import { ask } from "./ask.js";
-import { add, count, fill, make, moment, plural, say, trouble } from "./make.js";
+import { add, count, fill, make, moment, plural, trouble } from "./make.js";
 
 const EVERY = 700;
 
@@ -35,7 +35,6 @@ export async function show(body, { keyspace }) {
   const stop = make("button", { type: "button", onclick: () => act("/-/api/scrub/stop", {}) }, "Stop");
   const indexes = keyspace.collections.reduce((sum, one) => sum + one.indexes.length, 0);
   let timer = null;
-  let before = null;
 
   function paint(run) {
     const isRunning = run.state === "running";
@@ -52,8 +51,6 @@ export async function show(body, { keyspace }) {
           run.ended_at && [", took ", `${((run.ended_at - run.began_at) / 1_000).toFixed(1)} s`], "."),
         problems(run));
     }
-    if (before === "running" && !isRunning) say(sentence(run));
-    before = run.state;
     clearTimeout(timer);
     if (isRunning) timer = setTimeout(look, EVERY);
   }
