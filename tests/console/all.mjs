@@ -1,6 +1,6 @@
 // The whole console, view by view.
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { hold, launch, open, serve, until } from "./browser.mjs";
 
@@ -72,6 +72,7 @@ async function entry(browser, server) {
     await second.page.getByLabel("An operator's token").fill("kw_operator_wrong");
     await second.page.getByRole("button", { name: "Open" }).click();
     await second.page.getByRole("alert").getByText("the token is not known").waitFor();
+    await second.page.screenshot({ path: join(pictures, "entry.png") });
   });
   await step("an operator's token does", async () => {
     await second.page.getByLabel("An operator's token").fill(server.token);
@@ -105,6 +106,7 @@ async function calls(page, eye) {
     await run(page);
     await page.locator("#argument-lat-problem").getByText("must be a number").waitFor();
     hold(await argument(page, "lat").evaluate((field) => field === document.activeElement), "it has the focus");
+    await page.screenshot({ path: join(pictures, "mistake.png") });
     await argument(page, "lat").fill("52.52");
     await run(page);
     await page.locator(".answer .members").first().waitFor();
@@ -183,6 +185,7 @@ async function rows(page, eye) {
     await until("rows", () => page.locator(".found tbody tr").count(), (count) => count === 3);
     await page.locator(".found tbody a").first().click();
     await page.locator(".members dd").getByText("what Milk says").waitFor();
+    await page.screenshot({ path: join(pictures, "row.png") });
     await page.goBack();
     await page.locator(".found tbody a").first().waitFor();
     await page.getByLabel("Keys that begin with").fill("user:bob");
@@ -263,6 +266,7 @@ async function tokens(page, eye, server) {
     await page.getByLabel("Label").fill("made in the console");
     await page.getByRole("button", { name: "Make token" }).click();
     made = await page.locator("#new-token").innerText();
+    await page.screenshot({ path: join(pictures, "token-made.png") });
     hold((await ask()).status === 200, "it may call");
     const row = page.locator("tr", { hasText: "made in the console" });
     await row.getByRole("button", { name: /Revoke/ }).click();
@@ -411,6 +415,45 @@ async function trusted(browser) {
   }
 }
 
+/** Every pattern and collection of every application, on a phone. */
+async function applications(browser) {
+  for (const application of readdirSync("apps")) {
+    const server = await serve(keyway, ["--trust-callers"], application);
+    try {
+      const { page, eye, context } = await open(browser, server.address, { viewport: { width: 360, height: 740 } });
+      await page.goto(server.console);
+      await heading(page).first().waitFor();
+      const keyspace = await page.evaluate(async () => (await fetch("/-/api/keyspace")).json());
+      const places = [
+        "#/", "#/patterns", "#/rows",
+        ...keyspace.patterns.map((pattern) => `#/patterns/${pattern.name}`),
+        ...keyspace.collections.map((collection) => `#/rows/${collection.name}`),
+        ...keyspace.stores.map((store) => `#/layout/${store}`),
+      ];
+      await step(`every pattern and collection of ${application}`, async () => {
+        for (const place of places) {
+          current = `${application} ${place}`;
+          await page.evaluate((to) => { location.hash = to; }, place);
+          const name = place.split("/").pop();
+          await page.waitForFunction((part) => location.hash.endsWith(part) && document.querySelector("h1")
+            && !document.querySelector(".plan > .hint, .found > .hint"), name);
+          const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
+          hold(scroll <= 360, `${scroll} pixels wide`);
+          hold(await page.locator(".trouble").count() === 0, "no trouble");
+        }
+        hold(eye.mistakes.length === 0, eye.mistakes.join("\n"));
+      });
+      await go(page, "#/");
+      await page.setViewportSize({ width: 1280, height: 860 });
+      await page.locator(".diagram a.pattern").first().waitFor();
+      await page.screenshot({ path: join(pictures, `application-${application}.png`), fullPage: true });
+      await context.close();
+    } finally {
+      await server.stop();
+    }
+  }
+}
+
 const server = await serve(keyway);
 const browser = await launch();
 try {
@@ -426,6 +469,7 @@ try {
   });
   await looks(browser, server, await page.evaluate(() => sessionStorage.getItem("keyway.token")));
   await trusted(browser);
+  await applications(browser);
   console.log(`console: ${steps} steps, screenshots in ${pictures}`);
 } catch (error) {
   console.error(`console: ${current}: ${error.stack}`);

@@ -10,9 +10,9 @@ const FLAGS = [
 ];
 
 /** Starts `keyway serve` and waits until it says where it is. */
-export function serve(keyway, more = []) {
+export function serve(keyway, more = [], application = "scaffold") {
   const server = spawn(keyway, [
-    "serve", "apps/scaffold/keyspace.toml", "--store", "memory:", "--listen", "127.0.0.1:0", ...more,
+    "serve", `apps/${application}/keyspace.toml`, "--store", "memory:", "--listen", "127.0.0.1:0", ...more,
   ], { stdio: ["ignore", "pipe", "pipe"] });
   let [told, complained] = ["", ""];
   server.stderr.on("data", (text) => { complained += text; });

@@ -44,8 +44,8 @@ export function chart({ title, series, format, floor = 1 }) {
 
   function redraw() {
     const width = Math.max(200, plot.clientWidth || 600);
-    const height = 150;
-    const edge = { top: 12, right: 8, bottom: 8, left: 8 };
+    const height = 164;
+    const edge = { top: 14, right: 4, bottom: 22, left: 4 };
     const values = series.map((one) => last.map(one.of));
     const most = ceiling(Math.max(floor, ...values.flat().filter((value) => value !== null)));
     const inner = width - edge.left - edge.right;
@@ -67,6 +67,9 @@ export function chart({ title, series, format, floor = 1 }) {
         add(picture, draw("text", { x: edge.left, y: line - 3, class: "scale" }, format(most * part)));
       }
     }
+    const base = { y: height - 6, class: "scale" };
+    add(picture, draw("text", { ...base, x: edge.left }, "4 minutes ago"));
+    add(picture, draw("text", { ...base, x: width - edge.right, "text-anchor": "end" }, "now"));
     series.forEach((one, number) => {
       const line = path(values[number], x, y);
       if (one.filled && line) {

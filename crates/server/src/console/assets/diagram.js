@@ -63,13 +63,20 @@ function keyAt(key, x, y, width) {
     draw("text", { x: x + 10, y: y + 10, class: "template" }, short(key.key, room)));
 }
 
-const curve = (x1, y1, x2, y2, classes) => {
+/** From one side to the other; a line that begins before `x1` leads there first. */
+const curve = (from, x1, y1, x2, y2, classes) => {
   const middle = (x1 + x2) / 2;
-  return draw("path", { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, class: `wire ${classes}` });
+  const d = `M${from} ${y1}H${x1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
+  return draw("path", { d, class: `wire ${classes}` });
 };
 
+/** Where the name of a pattern ends. */
+const nameEnd = (pattern, width) => Math.min(width, 58 + pattern.name.length * 7.3 + 10);
+
 function wide(all, width) {
-  const columns = { pattern: Math.min(250, width * 0.27), key: Math.min(400, width * 0.36) };
+  const names = all.flatMap(({ keys }) => keys.flatMap((key) => key.patterns));
+  const longest = Math.max(120, ...names.map((pattern) => nameEnd(pattern, 1_000)));
+  const columns = { pattern: Math.min(longest, width * 0.27), key: Math.min(430, width * 0.38) };
   columns.collection = Math.min(250, width * 0.23);
   const keyAtX = columns.pattern + (width - columns.pattern - columns.key - columns.collection) / 2;
   const collectionX = width - columns.collection;
@@ -86,11 +93,11 @@ function wide(all, width) {
     keys.forEach((key, number) => {
       const room = heights[number] + spare;
       const middle = at + room / 2;
-      add(wires, curve(keyAtX + columns.key, middle, collectionX, top + height / 2, "to"));
+      add(wires, curve(keyAtX + columns.key, keyAtX + columns.key, middle, collectionX, top + height / 2, "to"));
       const first = middle - (key.patterns.length - 1) * ROW / 2;
       key.patterns.forEach((pattern, order) => {
         const y = first + order * ROW;
-        add(wires, curve(columns.pattern, y, keyAtX, middle,
+        add(wires, curve(nameEnd(pattern, columns.pattern), columns.pattern, y, keyAtX, middle,
           `${tint(pattern.verb)}${pattern.verb === "atomic" ? " atomic" : ""}`));
         add(things, patternAt(pattern, 0, y, columns.pattern));
       });
@@ -111,9 +118,11 @@ function narrow(all, width) {
   for (const { collection, keys } of all) {
     add(things, collectionAt(collection, 0, y, width, 54));
     y += 54;
+    let above = y;
     for (const key of keys) {
-      y += KEY;
-      add(wires, draw("path", { d: `M10 ${y - KEY}V${y}H18`, class: "wire to" }));
+      y += key.name ? KEY + 8 : KEY;
+      add(wires, draw("path", { d: `M10 ${above}V${y}H18`, class: "wire to" }));
+      above = y;
       add(things, keyAt(key, 18, y, width - 18));
       let last = y + 17;
       for (const pattern of key.patterns) {

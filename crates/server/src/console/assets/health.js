@@ -1,7 +1,7 @@
 // Index health: whether every index says what the rows say.
 
 import { ask } from "./ask.js";
-import { add, count, fill, make, moment, plural, trouble } from "./make.js";
+import { add, count, duration, fill, make, moment, plural, trouble } from "./make.js";
 
 const EVERY = 700;
 
@@ -20,12 +20,12 @@ function problems(run) {
   if (run.problems.length === 0) return null;
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Problems" },
     make("table", {},
-      make("thead", {}, make("tr", {}, ["what", "where", "key", ""].map((name) => make("th", { scope: "col" }, name)))),
+      make("thead", {}, make("tr", {}, ["what", "where", "key", "since"].map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, run.problems.map((problem) => make("tr", {},
         make("td", {}, problem.kind),
         make("td", { class: "mono" }, problem.index ? `${problem.collection}.${problem.index}` : problem.collection),
         make("td", { class: "mono" }, problem.key),
-        make("td", {}, problem.repaired ? "repaired" : ""))))));
+        make("td", {}, problem.repaired ? "repaired" : "as found"))))));
 }
 
 export async function show(body, { keyspace }) {
@@ -48,7 +48,7 @@ export async function show(body, { keyspace }) {
         isRunning && make("progress", { "aria-label": "Scrubbing" }),
         make("p", { class: "hint" }, run.repair ? "Repairs what it finds. " : "Looks only. ",
           "Begun ", moment(run.began_at), " by ", make("code", {}, run.by),
-          run.ended_at && [", took ", `${((run.ended_at - run.began_at) / 1_000).toFixed(1)} s`], "."),
+          run.ended_at && [", took ", duration((run.ended_at - run.began_at) * 1_000)], "."),
         problems(run));
     }
     clearTimeout(timer);

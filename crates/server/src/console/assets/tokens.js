@@ -53,20 +53,26 @@ function stateOf(token) {
   return make("span", { class: "may good" }, "valid");
 }
 
+/** Uses are kept by the hour. */
+function used(token) {
+  if (!token.used_at) return "not yet";
+  return Date.now() - token.used_at < 3_600_000 ? "this hour" : moment(token.used_at);
+}
+
 function tokenTable(tokens, revoke) {
   if (tokens.length === 0) return make("p", { class: "empty" }, "No tokens yet.");
   const sorted = [...tokens].sort((left, right) => right.created_at - left.created_at);
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Tokens" },
     make("table", {},
-      make("thead", {}, make("tr", {}, ["token", "who", "made", "used", "ends", "", ""]
-        .map((name) => make("th", { scope: "col" }, name)))),
+      make("thead", {}, make("tr", {}, ["token", "who", "made", "used", "ends", "state"]
+        .map((name) => make("th", { scope: "col" }, name)), make("td", {}))),
       make("tbody", {}, sorted.map((token) => make("tr", { class: token.revoked_at ? "over" : undefined },
         make("th", { scope: "row" }, make("span", { class: "mono" }, token.id),
           token.label && make("small", {}, token.label)),
         make("td", {}, [token.user, token.tenant && `of ${token.tenant}`, token.roles.length > 0 && token.roles.join(", "),
           token.operator && "operator"].filter(Boolean).join(" · ") || "nobody"),
         make("td", {}, moment(token.created_at)),
-        make("td", {}, token.used_at ? moment(token.used_at) : "not yet"),
+        make("td", {}, used(token)),
         make("td", {}, token.expires_at ? moment(token.expires_at) : "never"),
         make("td", {}, stateOf(token)),
         make("td", {}, !token.revoked_at && revoker(token, revoke)))))));
@@ -94,7 +100,7 @@ function auditTable(actions) {
   if (actions.length === 0) return make("p", { class: "empty" }, "Nothing was done yet.");
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Audit log" },
     make("table", { class: "audit" },
-      make("thead", {}, make("tr", {}, ["when", "who", "what", ""].map((name) => make("th", { scope: "col" }, name)))),
+      make("thead", {}, make("tr", {}, ["when", "who", "what", "to what"].map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, actions.map((one) => make("tr", {},
         make("td", {}, moment(one.at)), make("td", { class: "mono" }, one.actor),
         make("td", {}, one.action), make("td", { class: "mono" }, one.subject ?? ""))))));

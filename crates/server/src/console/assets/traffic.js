@@ -8,7 +8,8 @@ const rate = (value) => (value < 10 ? value.toFixed(1) : count(Math.round(value)
 
 function bar(percent) {
   const width = Math.min(100, percent);
-  const tone = percent > 90 ? "removes" : percent > 60 ? "writes" : "reads";
+  // All of a bound is what it is there for; more would be a mistake in its proof.
+  const tone = percent > 100 ? "removes" : "reads";
   return draw("svg", { viewBox: "0 0 100 8", class: "bar-of", preserveAspectRatio: "none", "aria-hidden": "true" },
     draw("rect", { x: 0, y: 0, width: 100, height: 8, rx: 2, class: "whole" }),
     draw("rect", { x: 0, y: 0, width, height: 8, rx: 2, class: `part ${tone}` }));
@@ -61,7 +62,8 @@ export function show(body, { keyspace }) {
   add(body, [
     make("header", { class: "head" }, make("h1", {}, "Traffic"), totals),
     make("div", { class: "charts" }, charts.map((one) => one.element)),
-    make("section", { "aria-labelledby": "calls-head" }, make("h2", { id: "calls-head" }, "Patterns"), patterns),
+    make("section", { "aria-labelledby": "calls-head" }, make("h2", { id: "calls-head" }, "Patterns"),
+      make("p", { class: "hint" }, "Latencies and bounds are of each pattern's last 512 calls; a bound is the most that its plan proves a call can cost."), patterns),
     make("section", { "aria-labelledby": "problems-head" }, make("h2", { id: "problems-head" }, "Problems by kind"), problems),
   ]);
   return listen((samples) => {
