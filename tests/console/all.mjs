@@ -395,6 +395,18 @@ async function looks(browser, server, token) {
   }
 }
 
+async function leaving(page, server) {
+  await step("whoever leaves has ended the session", async () => {
+    const token = await page.evaluate(() => sessionStorage.getItem("keyway.token"));
+    await page.getByRole("button", { name: "Leave" }).click();
+    await page.getByLabel("An operator's token").waitFor();
+    const headers = { Authorization: `Bearer ${token}` };
+    const { status } = await fetch(`${server.address}/-/api/keyspace`, { headers });
+    hold(status === 401, `the token is worth nothing: ${status}`);
+    hold(await page.evaluate(() => sessionStorage.length === 0 || !sessionStorage.getItem("keyway.token")), "forgotten");
+  });
+}
+
 async function trusted(browser) {
   const server = await serve(keyway, ["--trust-callers"]);
   try {
@@ -468,6 +480,7 @@ try {
     hold(eye.mistakes.length === 0, eye.mistakes.join("\n"));
   });
   await looks(browser, server, await page.evaluate(() => sessionStorage.getItem("keyway.token")));
+  await leaving(page, server);
   await trusted(browser);
   await applications(browser);
   console.log(`console: ${steps} steps, screenshots in ${pictures}`);

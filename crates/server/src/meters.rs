@@ -125,7 +125,8 @@ impl Recent {
     }
 
     /// The latencies that half, nineteen of twenty, and ninety-nine of a hundred calls did not
-    /// pass, in microseconds, and the largest part of its bound that a call used, in percent.
+    /// pass, in microseconds, and the largest part of the rows in its bound that a call used, in
+    /// percent.
     pub fn quantiles(&self) -> Option<([u32; 3], u8)> {
         let ring = self.ring.lock().ok()?;
         let times: Vec<u32> = ring.calls.iter().map(|call| call.microseconds).collect();
@@ -228,20 +229,24 @@ impl PatternMeters {
         let used = bounds.map_or(0.0, |bounds| used(usage, bounds));
         self.bound.observe(used);
         let microseconds = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        self.recent.note(microseconds, (used * 100.0).min(255.0) as u8);
+        let rows = bounds.map_or(0.0, |bounds| rows_used(usage, bounds));
+        self.recent.note(microseconds, (rows * 100.0).min(255.0) as u8);
     }
 }
 
 /// The part of its bound that a call used, of what it used most of.
 fn used(usage: &Usage, bounds: &Bounds) -> f64 {
-    let attempts = bounds.attempts.max(1);
-    let part = |used: u64, most: u64| used as f64 / most.saturating_mul(attempts).max(1) as f64;
-    let parts = [
-        part(usage.round_trips, bounds.round_trips),
-        part(usage.rows_read, bounds.rows_read),
-        part(usage.rows_written, bounds.rows_written),
-    ];
-    parts.into_iter().fold(0.0, f64::max)
+    part(usage.round_trips, bounds.round_trips, bounds).max(rows_used(usage, bounds))
+}
+
+/// The same of rows alone: most patterns need all their round trips, every time.
+fn rows_used(usage: &Usage, bounds: &Bounds) -> f64 {
+    let read = part(usage.rows_read, bounds.rows_read, bounds);
+    read.max(part(usage.rows_written, bounds.rows_written, bounds))
+}
+
+fn part(used: u64, most: u64, bounds: &Bounds) -> f64 {
+    used as f64 / most.saturating_mul(bounds.attempts.max(1)).max(1) as f64
 }
 
 #[cfg(test)]

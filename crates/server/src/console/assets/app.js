@@ -1,6 +1,6 @@
 // The page: who looks at it, which view is shown, and what stands around it.
 
-import { Problem, ask, hasToken, trust, use } from "./ask.js";
+import { Problem, ask, hasToken, part, trust, use } from "./ask.js";
 import { openFind } from "./find.js";
 import { fill, icon, make, mark, say, trouble } from "./make.js";
 import * as health from "./health.js";
@@ -169,8 +169,9 @@ function themeButton() {
   return button;
 }
 
-function away() {
-  use(null);
+async function away() {
+  pulse.stop();
+  await part();
   showEntry(null);
 }
 

@@ -28,6 +28,13 @@ export function use(text) {
 
 export const hasToken = () => Boolean(token);
 
+/** Forgets the token; a session ends with it. */
+export async function part() {
+  const id = token?.match(/^kw_session_([^_]+)_/)?.[1];
+  if (id) await ask(`/-/api/sessions/${id}/end`, {}).catch(() => {});
+  use(null);
+}
+
 export const trust = (is) => {
   isTrusted = is;
 };

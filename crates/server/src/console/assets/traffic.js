@@ -21,7 +21,7 @@ function patternTable(keyspace, now) {
   const sorted = [...now.patterns].sort((left, right) => right.answered + right.failed - left.answered - left.failed);
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Calls by pattern" },
     make("table", { class: "numbers" },
-      make("thead", {}, make("tr", {}, ["pattern", "answered", "refused", "half", "95 of 100", "99 of 100", "of its bound"]
+      make("thead", {}, make("tr", {}, ["pattern", "answered", "refused", "half", "95 of 100", "99 of 100", "rows, of its bound"]
         .map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, sorted.map((one) => make("tr", {},
         make("th", { scope: "row" }, make("a", { class: "mono", href: `#/patterns/${encodeURIComponent(one.name)}` }, one.name),
@@ -63,7 +63,7 @@ export function show(body, { keyspace }) {
     make("header", { class: "head" }, make("h1", {}, "Traffic"), totals),
     make("div", { class: "charts" }, charts.map((one) => one.element)),
     make("section", { "aria-labelledby": "calls-head" }, make("h2", { id: "calls-head" }, "Patterns"),
-      make("p", { class: "hint" }, "Latencies and bounds are of each pattern's last 512 calls; a bound is the most that its plan proves a call can cost."), patterns),
+      make("p", { class: "hint" }, "Latencies and bounds are of each pattern's last 512 calls; a bound is the most rows that its plan proves a call can read or write."), patterns),
     make("section", { "aria-labelledby": "problems-head" }, make("h2", { id: "problems-head" }, "Problems by kind"), problems),
   ]);
   return listen((samples) => {
