@@ -148,6 +148,7 @@ impl Listening {
             });
         }
         drop(self.listener);
+        self.service.ends.send_replace(true);
         let waited = tokio::time::timeout(self.service.settings.ends_within, graceful.shutdown());
         if waited.await.is_err() {
             tracing::warn!("requests under way were cut: they took too long to end");

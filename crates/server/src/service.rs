@@ -7,14 +7,11 @@ use crate::http;
 use crate::meters::Meters;
 use crate::settings::{Callers, Settings};
 use axum::Router;
-use data::{Error, ErrorKind, Result};
+use data::Result;
 use keyway::Keyway;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
-
-/// Names that endpoints of the server itself have.
-const OWN_NAMES: [&str; 3] = ["health", "mcp", "metrics"];
+use tokio::sync::{Semaphore, watch};
 
 /// Everything that requests share.
 #[derive(Debug)]
@@ -35,6 +32,8 @@ pub struct Service {
     pub(crate) rates: Rates,
     pub(crate) permits: Semaphore,
     pub(crate) streams: Arc<Semaphore>,
+    /// Whether the server is about to end: streams would go on for ever.
+    pub(crate) ends: watch::Sender<bool>,
     /// Where each pattern is, by its name.
     pub(crate) positions: HashMap<String, usize>,
 }
@@ -49,12 +48,6 @@ impl Service {
             .enumerate()
             .map(|(position, prepared)| (prepared.name().to_string(), position))
             .collect();
-        if let Some(name) = OWN_NAMES.into_iter().find(|name| positions.contains_key(*name)) {
-            let message = "a pattern has the name of an endpoint that every server has";
-            return Err(Error::new(ErrorKind::Argument, message)
-                .with("pattern", name)
-                .with("fix", "give the pattern another name"));
-        }
         let options = runtime.options();
         let sessions = Sessions::new(options.clock.clone(), options.random.clone());
         let meters = Meters::new(runtime.patterns().iter().map(|prepared| prepared.name()));
@@ -65,6 +58,7 @@ impl Service {
             rates: Rates::new(settings.calls_a_second),
             permits: Semaphore::new(settings.requests_max),
             streams: Arc::new(Semaphore::new(settings.watchers_max)),
+            ends: watch::Sender::new(false),
             positions,
             sessions,
             keyway,

@@ -18,6 +18,7 @@ mod readme;
 mod reference;
 mod rows;
 mod run;
+mod serve;
 mod sessions;
 mod shell;
 mod show;

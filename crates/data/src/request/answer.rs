@@ -103,6 +103,8 @@ pub struct AnswerMember {
     pub name: String,
     /// Its name as people see it.
     pub shown: String,
+    /// The same as it stands in JSON, before its value: `"name":`.
+    pub label: String,
     /// Its type.
     pub member_type: Type,
     /// Where it is found.
@@ -128,11 +130,11 @@ impl AnswerShape {
         let segments = segments.map(|(position, (name, of))| (name, of, At::Segment(position)));
         let slots = collection.slots.iter().enumerate();
         let slots = slots.map(|(position, slot)| (&slot.name, &slot.slot_type, At::Slot(position)));
-        let members = segments.chain(slots).map(|(name, of, at)| AnswerMember {
-            name: name.clone(),
-            shown: keyspace.shown(name),
-            member_type: of.clone(),
-            at,
+        let members = segments.chain(slots).map(|(name, of, at)| {
+            let shown = keyspace.shown(name);
+            // Names are letters, digits and `_`: nothing in them needs to be escaped.
+            let label = format!("\"{shown}\":");
+            AnswerMember { name: name.clone(), shown, label, member_type: of.clone(), at }
         });
         let members = members.collect();
         AnswerShape { collection: collection.clone(), covering: None, members, is_whole: true }

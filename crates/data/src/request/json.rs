@@ -30,8 +30,13 @@ impl Prepared {
         keyspace: &Keyspace,
         arguments: &Map<String, Json>,
     ) -> Result<Vec<Given>> {
-        self.refuse_filled(keyspace, arguments.keys())?;
-        from_object(keyspace, &self.pattern.arguments, arguments)
+        let known = &self.pattern.arguments;
+        let mut given = vec![Given::Missing; known.len()];
+        for (name, json) in arguments {
+            let (argument, slot) = self.place(keyspace, &mut given, name)?;
+            *slot = from_json(keyspace, argument, json).map_err(|e| e.with("argument", name))?;
+        }
+        Ok(given)
     }
 
     /// What names and texts, as a command line has them, give for each argument.
@@ -40,42 +45,35 @@ impl Prepared {
         keyspace: &Keyspace,
         arguments: &[(String, String)],
     ) -> Result<Vec<Given>> {
-        let known = &self.pattern.arguments;
-        self.refuse_filled(keyspace, arguments.iter().map(|(name, _)| name))?;
-        let mut given = vec![Given::Missing; known.len()];
+        let mut given = vec![Given::Missing; self.pattern.arguments.len()];
         for (name, text) in arguments {
-            let (position, argument) = find(keyspace, known, name)?;
-            let value =
-                from_text(keyspace, argument, text).map_err(|e| e.with("argument", name))?;
-            match given.get_mut(position) {
-                Some(slot @ Given::Missing) => *slot = value,
-                _ => {
-                    return Err(Error::new(ErrorKind::Argument, "an argument is given twice")
-                        .with("argument", name));
-                }
+            let (argument, slot) = self.place(keyspace, &mut given, name)?;
+            if *slot != Given::Missing {
+                return Err(Error::new(ErrorKind::Argument, "an argument is given twice")
+                    .with("argument", name));
             }
+            *slot = from_text(keyspace, argument, text).map_err(|e| e.with("argument", name))?;
         }
         Ok(given)
     }
 
-    /// Whoever tries to say whose row it is should know why that is no argument.
-    fn refuse_filled<'n>(
-        &self,
+    /// The argument with a name, and the place for what is given for it. Whoever tries to say whose
+    /// row it is should know why that is no argument.
+    fn place<'p>(
+        &'p self,
         keyspace: &Keyspace,
-        names: impl IntoIterator<Item = &'n String>,
-    ) -> Result<()> {
-        let steps = self.steps.iter().flat_map(|step| &step.filled);
-        let filled: Vec<String> =
-            self.filled.iter().chain(steps).map(|name| keyspace.shown(name)).collect();
-        let known: Vec<String> =
-            self.pattern.arguments.iter().map(|known| keyspace.shown(&known.name)).collect();
-        let mut names = names.into_iter();
-        match names.find(|name| filled.contains(name) && !known.contains(name)) {
-            None => Ok(()),
-            Some(name) => {
+        given: &'p mut [Given],
+        name: &str,
+    ) -> Result<(&'p Argument, &'p mut Given)> {
+        let position = self.shown.iter().position(|shown| shown == name);
+        let found = position.and_then(|at| self.pattern.arguments.get(at).zip(given.get_mut(at)));
+        match found {
+            Some(found) => Ok(found),
+            None if self.never_given.iter().any(|filled| filled == name) => {
                 let message = "the caller says this by calling: it is never an argument";
                 Err(Error::new(ErrorKind::Argument, message).with("argument", name))
             }
+            None => Err(unknown(keyspace, &self.pattern.arguments, name)),
         }
     }
 }
@@ -86,16 +84,20 @@ fn find<'a>(
     name: &str,
 ) -> Result<(usize, &'a Argument)> {
     let mut known = arguments.iter().enumerate();
-    known.find(|(_, argument)| keyspace.shown(&argument.name) == name).ok_or_else(|| {
-        let names: Vec<String> = arguments.iter().map(|a| keyspace.shown(&a.name)).collect();
-        let names = || names.iter().map(String::as_str);
-        let shown: String = name.chars().take(64).collect();
-        let error = Error::new(ErrorKind::Argument, "there is no such argument");
-        match nearest(name, names()) {
-            Some(near) => error.with("argument", shown).with("did you mean", near),
-            None => error.with("argument", shown).with("arguments", listed(names())),
-        }
-    })
+    let found = known.find(|(_, argument)| keyspace.shown(&argument.name) == name);
+    found.ok_or_else(|| unknown(keyspace, arguments, name))
+}
+
+#[cold]
+fn unknown(keyspace: &Keyspace, arguments: &[Argument], name: &str) -> Error {
+    let names: Vec<String> = arguments.iter().map(|a| keyspace.shown(&a.name)).collect();
+    let names = || names.iter().map(String::as_str);
+    let shown: String = name.chars().take(64).collect();
+    let error = Error::new(ErrorKind::Argument, "there is no such argument");
+    match nearest(name, names()) {
+        Some(near) => error.with("argument", shown).with("did you mean", near),
+        None => error.with("argument", shown).with("arguments", listed(names())),
+    }
 }
 
 fn from_object(

@@ -21,6 +21,7 @@ mod prepare;
 mod read;
 mod segments;
 mod write;
+mod written;
 
 pub use answer::{Answer, AnswerMember, AnswerShape, At, Changed, Record, Reply, Shown};
 pub use call::{Call, Given};

@@ -33,6 +33,10 @@ pub struct Prepared {
     pub is_shown: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
+    /// The arguments' names as people see them.
+    pub(super) shown: Vec<String>,
+    /// Names that callers may not give because they say them by calling, as people see them.
+    pub(super) never_given: Vec<String>,
     /// What a list may read for one page.
     pub page_reads: PageReads,
     /// For each segment of the key it goes by: which argument is its value, as it is given.
@@ -89,6 +93,12 @@ impl Prepared {
         }
         let steps = pattern.steps.iter().map(|step| PreparedStep::new(schema, &pattern, step));
         let steps = steps.collect::<Result<Vec<_>>>()?;
+        let keyspace = schema.keyspace();
+        let shown: Vec<String> =
+            pattern.arguments.iter().map(|argument| keyspace.shown(&argument.name)).collect();
+        let of_steps = steps.iter().flat_map(|step| &step.filled);
+        let never_given = filled.iter().chain(of_steps).map(|name| keyspace.shown(name));
+        let never_given = never_given.filter(|name| !shown.contains(name)).collect();
         let kind = schema.kind();
         let reads = reads_stored_row(schema.keyspace(), &pattern);
         let page_reads = page_reads(schema.keyspace(), kind, &pattern);
@@ -101,6 +111,8 @@ impl Prepared {
             reads,
             is_point: false,
             is_shown: false,
+            shown,
+            never_given,
             steps,
             page_reads,
             key_arguments: Vec::new(),

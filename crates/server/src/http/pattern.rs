@@ -284,11 +284,9 @@ pub(super) fn body(service: &Service, answer: &Answer) -> Result<Vec<u8>, Proble
         }
         _ => {}
     }
-    let json = answer.to_json(service.keyway.runtime().schema())?;
-    serde_json::to_vec(&json).map_err(|error| {
-        tracing::error!(%error, "an answer has no JSON");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the answer cannot be written")
-    })
+    let mut written = Vec::with_capacity(1_024);
+    answer.write_json(service.keyway.runtime().schema(), &mut written)?;
+    Ok(written)
 }
 
 /// The version of the one row that an answer has.

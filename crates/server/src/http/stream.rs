@@ -46,6 +46,7 @@ struct Live {
     watch: Option<Watch>,
     last: Option<(&'static str, Vec<u8>)>,
     looked_at: Instant,
+    ends: tokio::sync::watch::Receiver<bool>,
     is_over: bool,
     _permit: OwnedSemaphorePermit,
 }
@@ -58,6 +59,7 @@ pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
         return problem.with("retryable", true).after(5).into_response();
     };
     let mut live = Live {
+        ends: service.ends.subscribe(),
         service,
         asked,
         watch: None,
@@ -73,7 +75,11 @@ pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
     };
     live.service.meters.watchers.inc();
     let rest = stream::unfold(live, |mut live| async move {
-        let event = live.next().await?;
+        let mut ends = live.ends.clone();
+        let event = tokio::select! {
+            event = live.next() => event?,
+            _ = ends.wait_for(|ends| *ends) => return None,
+        };
         Some((Ok::<_, Infallible>(event), live))
     });
     let all = futures_util::StreamExt::chain(stream::iter([Ok(first)]), rest);

@@ -213,6 +213,22 @@ async fn requests_under_way_end_before_the_server_does() {
 }
 
 #[tokio::test]
+async fn streams_end_when_the_server_does() {
+    let settings = Settings { ends_within: Duration::from_secs(600), ..Settings::default() };
+    let running = Running::start(settings, None).await;
+    let mut stream = running.connect().await;
+    stream.write_all(request(&running, "/notes?watch", "").as_bytes()).await.unwrap();
+    let mut front = [0; 12];
+    stream.read_exact(&mut front).await.unwrap();
+    assert_eq!(&front, b"HTTP/1.1 200");
+    // It would wait for ten minutes otherwise, and whoever runs this test would give up.
+    running.stop().await;
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    assert!(rest.ends_with(b"0\r\n\r\n"), "the stream ends in order");
+}
+
+#[tokio::test]
 async fn a_certificate_makes_the_connection_private() {
     let name = format!("keyway-tls-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);

@@ -4,7 +4,7 @@ use super::script::{Called, Expected, Script, Step};
 use crate::clock::{ManualClock, SeededRandom};
 use crate::error::{Error, ErrorKind};
 use crate::maintain::Scrub;
-use crate::request::{self, Call, Runtime};
+use crate::request::{self, Answer, Call, Runtime};
 use crate::store::Store;
 use crate::suite::{Checked, Failure, Options, shown};
 use keyspace::model::Keyspace;
@@ -82,7 +82,7 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
     };
     match (expected, answer) {
         (Expected::Answer(expected), Ok(reply)) => {
-            let answer = reply.answer.to_json(runtime.schema())?;
+            let answer = in_json(&reply.answer, runtime)?;
             match differs(expected, &answer, known) {
                 None => Ok(()),
                 Some(place) => {
@@ -102,7 +102,7 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
             Err(Failure::Broken(format!("{pattern}: {}: {error}, not {kind}", error.kind())))
         }
         (Expected::Error(kind), Ok(reply)) => {
-            let answer = reply.answer.to_json(runtime.schema())?;
+            let answer = in_json(&reply.answer, runtime)?;
             Err(Failure::Broken(format!("{pattern} answered {}, not {kind}", short(&answer))))
         }
     }
@@ -164,5 +164,18 @@ fn differs(expected: &Json, found: &Json, known: &mut HashMap<String, Json>) -> 
         }
         _ if expected == found => None,
         _ => unlike(),
+    }
+}
+
+/// An answer as JSON; what a server sends must be the text of the same.
+fn in_json(answer: &Answer, runtime: &Runtime) -> Result<Json, Error> {
+    let json = answer.to_json(runtime.schema())?;
+    let mut written = Vec::new();
+    answer.write_json(runtime.schema(), &mut written)?;
+    match json.to_string().into_bytes() == written {
+        true => Ok(json),
+        false => Err(Error::new(ErrorKind::Internal, "an answer is written in two ways")
+            .with("tree", json)
+            .with("text", String::from_utf8_lossy(&written))),
     }
 }

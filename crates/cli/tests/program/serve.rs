@@ -1,0 +1,214 @@
+//! `keyway serve` and `keyway token`, as people use them.
+
+use crate::{Directory, command, keyway, root};
+use serde_json::{Value as Json, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+/// A server that runs, on the scaffold in a directory of its own.
+struct Server {
+    child: Child,
+    address: String,
+    /// What it said when it began.
+    said: Json,
+}
+
+impl Server {
+    fn start(file: &str, more: &[&str]) -> Server {
+        let begin = ["serve", file, "--listen", "127.0.0.1:0", "--json"];
+        let mut child = command(&[&begin, more].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        while !said.trim_end().ends_with('}') {
+            if lines.read_line(&mut said).unwrap() == 0 {
+                let mut complaint = String::new();
+                child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+                panic!("the server did not start: {complaint}");
+            }
+        }
+        let said: Json = serde_json::from_str(&said).unwrap();
+        let address = said["address"].as_str().unwrap().replace("http://", "");
+        Server { child, address, said }
+    }
+
+    fn token(&self) -> &str {
+        self.said["token"].as_str().expect("the first start shows a token")
+    }
+
+    /// Asks, and answers the status and the body.
+    fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> (u16, Json) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        (status, serde_json::from_str(body).unwrap_or(Json::Null))
+    }
+
+    fn write_note(&self, token: &str, title: &str) {
+        let body = json!({"title": title, "content": ""}).to_string();
+        let (status, answer) = self.ask(token, "POST", "/save_note", &body);
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    fn titles(&self, token: &str) -> Vec<String> {
+        let (status, answer) = self.ask(token, "GET", "/list_notes", "");
+        assert_eq!(status, 200, "{answer}");
+        let rows = answer["rows"].as_array().unwrap().iter();
+        rows.map(|row| row["title"].as_str().unwrap().to_string()).collect()
+    }
+
+    /// Tells it to end, and answers its exit status.
+    fn end(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        assert!(
+            std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success()
+        );
+        self.child.wait().unwrap().code()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The scaffold's file in a directory.
+fn file(directory: &Directory) -> String {
+    let file = directory.path("keyspace.toml");
+    fs::copy(root().join("apps/scaffold/keyspace.toml"), &file).unwrap();
+    file
+}
+
+#[test]
+fn a_token_is_shown_once_and_works_ever_after() {
+    let directory = Directory::new("serve-token");
+    let file = file(&directory);
+    let server = Server::start(&file, &[]);
+    let token = server.token().to_string();
+    assert!(token.starts_with("kw_operator_"), "{token}");
+    server.write_note(&token, "Milk");
+    assert_eq!(server.titles(&token), ["Milk"]);
+    let open = server.said["console"].as_str().unwrap();
+    assert!(open.contains("/#open="), "{open}");
+    assert_eq!(server.end(), Some(0));
+    // Neither the token nor its secret lies anywhere.
+    for entry in fs::read_dir(directory.path(".keyway")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            let secret = &token.as_bytes()[token.len() - 50..token.len() - 7];
+            assert!(!bytes.windows(43).any(|part| part == secret), "{}", path.display());
+        }
+    }
+    let again = Server::start(&file, &[]);
+    assert_eq!(again.said["token"], Json::Null);
+    assert_eq!(again.titles(&token), ["Milk"]);
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let directory = Directory::new("serve-kill");
+    let file = file(&directory);
+    let server = Server::start(&file, &[]);
+    let token = server.token().to_string();
+    let titles: Vec<String> = (0..20).map(|number| format!("{number}")).collect();
+    titles.iter().for_each(|title| server.write_note(&token, title));
+    server.kill();
+    assert_eq!(Server::start(&file, &[]).titles(&token), titles);
+}
+
+#[test]
+fn tokens_are_made_and_revoked_while_a_server_runs() {
+    let directory = Directory::new("serve-tokens");
+    let file = file(&directory);
+    let server = Server::start(&file, &[]);
+    let made =
+        keyway(&["token", "create", &file, "--as", "ann", "--role", "admin", "--label", "laptop"]);
+    assert_eq!(made.status, 0, "{}", made.complaint);
+    assert!(made.complaint.contains("the only time it is shown"), "{}", made.complaint);
+    let ann = made.output.trim().to_string();
+    server.write_note(&ann, "Mine");
+    assert_eq!(server.titles(&ann), ["Mine"]);
+    assert!(server.titles(server.token()).is_empty());
+    let template = r#"{"name":"t","value":{"a":1}}"#;
+    assert_eq!(server.ask(&ann, "POST", "/put_template", template).0, 200);
+    assert_eq!(server.ask(server.token(), "POST", "/put_template", template).0, 403);
+    let listed = keyway(&["token", "list", &file]);
+    assert!(listed.output.contains("laptop") && listed.output.contains("ann"), "{}", listed.output);
+    assert!(!listed.output.contains(&ann[20..60]), "{}", listed.output);
+    let id = ann.split('_').nth(2).unwrap();
+    let revoked = keyway(&["token", "revoke", &file, id]);
+    assert_eq!((revoked.status, revoked.output.contains(id)), (0, true), "{}", revoked.complaint);
+    assert_eq!(keyway(&["token", "revoke", &file, id]).status, 1);
+    while server.ask(&ann, "GET", "/list_notes", "").0 != 401 {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_token_must_be_somebodys() {
+    let directory = Directory::new("serve-nobody");
+    let file = file(&directory);
+    let refused = keyway(&["token", "create", &file]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.complaint.contains("--as USER"), "{}", refused.complaint);
+    let refused = keyway(&["token", "create", &file, "--as", "ann", "--expires", "soon"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.complaint.contains("30d"), "{}", refused.complaint);
+    let made = keyway(&["token", "create", &file, "--as", "ann", "--expires", "30d", "--json"]);
+    let made: Json = serde_json::from_str(&made.output).unwrap();
+    assert!(made["expires_at"].is_string() && made["token"].is_string(), "{made}");
+}
+
+#[test]
+fn what_cannot_be_served_is_told_with_its_fix() {
+    let directory = Directory::new("serve-refused");
+    let file = file(&directory);
+    let serve = |more: &[&str]| keyway(&[&["serve", &file, "--store", "memory:"], more].concat());
+    let open = serve(&["--trust-callers", "--listen", "0.0.0.0:0"]);
+    assert_eq!(open.status, 2, "{}", open.complaint);
+    assert!(open.complaint.contains("listen on 127.0.0.1"), "{}", open.complaint);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = serve(&["--listen", &taken.local_addr().unwrap().to_string()]);
+    assert_eq!(taken.status, 4, "{}", taken.complaint);
+    assert!(taken.complaint.contains("--listen"), "{}", taken.complaint);
+    let nothing = directory.path("none.pem");
+    let tls = serve(&["--tls-certificate", &nothing, "--tls-key", &nothing]);
+    assert_eq!(tls.status, 2, "{}", tls.complaint);
+    assert!(tls.complaint.contains("none.pem"), "{}", tls.complaint);
+    assert_eq!(serve(&["--tls-key", &nothing]).status, 2);
+}
+
+#[test]
+fn a_second_server_on_one_engine_is_refused() {
+    let directory = Directory::new("serve-twice");
+    let file = file(&directory);
+    let server = Server::start(&file, &[]);
+    let second = keyway(&["serve", &file, "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.status, 4, "{}", second.complaint);
+    assert_eq!(server.end(), Some(0));
+}
