@@ -8,9 +8,16 @@ const [keyway, pictures] = process.argv.slice(2);
 mkdirSync(pictures, { recursive: true });
 
 const VIEWS = {
-  overview: "#/", patterns: "#/patterns", pattern: "#/patterns/list_notes", rows: "#/rows",
-  notes: "#/rows/notes", layout: "#/layout", tables: "#/layout/cassandra", traffic: "#/traffic",
-  health: "#/health", tokens: "#/tokens",
+  overview: "#/",
+  patterns: "#/patterns",
+  pattern: "#/patterns/list_notes",
+  rows: "#/rows",
+  notes: "#/rows/notes",
+  layout: "#/layout",
+  tables: "#/layout/cassandra",
+  traffic: "#/traffic",
+  health: "#/health",
+  tokens: "#/tokens",
 };
 
 let steps = 0;
@@ -25,7 +32,9 @@ const heading = (page) => page.locator("h1");
 
 /** Goes to a view and waits until it is whole. */
 async function go(page, hash) {
-  await page.evaluate((to) => { location.hash = to; }, hash);
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
   await heading(page).first().waitFor();
   await page.waitForLoadState("networkidle").catch(() => {});
 }
@@ -91,7 +100,11 @@ async function calls(page, eye) {
     for (const title of ["Milk", "Bread", "Salt"]) await saveNote(page, title);
     await go(page, "#/patterns/list_notes");
     await run(page);
-    await until("ann's notes", () => lines(page).count(), (count) => count === 3);
+    await until(
+      "ann's notes",
+      () => lines(page).count(),
+      (count) => count === 3,
+    );
     hold(/\d (µs|ms)/.test(await cost(page).innerText()), "the cost of the call is shown");
     await runAs(page, "bob");
     await run(page);
@@ -105,7 +118,10 @@ async function calls(page, eye) {
     await argument(page, "lon").fill("13.4");
     await run(page);
     await page.locator("#argument-lat-problem").getByText("must be a number").waitFor();
-    hold(await argument(page, "lat").evaluate((field) => field === document.activeElement), "it has the focus");
+    hold(
+      await argument(page, "lat").evaluate((field) => field === document.activeElement),
+      "it has the focus",
+    );
     await page.screenshot({ path: join(pictures, "mistake.png") });
     await argument(page, "lat").fill("52.52");
     await run(page);
@@ -117,18 +133,33 @@ async function calls(page, eye) {
     await argument(page, "limit").fill("100000");
     eye.expected.add(400);
     await run(page);
-    await until("the problem", () => page.locator("#argument-limit-problem").innerText(), (text) => text !== "");
+    await until(
+      "the problem",
+      () => page.locator("#argument-limit-problem").innerText(),
+      (text) => text !== "",
+    );
     eye.expected.delete(400);
-    hold(await argument(page, "limit").getAttribute("aria-invalid") === "true", "it is marked");
+    hold((await argument(page, "limit").getAttribute("aria-invalid")) === "true", "it is marked");
   });
   await step("pages follow each other by cursor", async () => {
     await argument(page, "limit").fill("2");
     await run(page);
-    await until("the first page", () => lines(page).count(), (count) => count === 2);
+    await until(
+      "the first page",
+      () => lines(page).count(),
+      (count) => count === 2,
+    );
     const before = await lines(page).first().innerText();
     await page.getByRole("button", { name: "Next page" }).click();
-    await until("the second page", () => cost(page).innerText(), (text) => text.includes("page 2"));
-    hold(await lines(page).count() === 1 && await lines(page).first().innerText() !== before, "other rows");
+    await until(
+      "the second page",
+      () => cost(page).innerText(),
+      (text) => text.includes("page 2"),
+    );
+    hold(
+      (await lines(page).count()) === 1 && (await lines(page).first().innerText()) !== before,
+      "other rows",
+    );
     hold(page.url().includes("limit=2"), "the arguments are in the address");
   });
   await step("who may not is told", async () => {
@@ -182,7 +213,11 @@ async function rows(page, eye) {
   await step("rows are browsed by their keys", async () => {
     await go(page, "#/rows");
     await page.locator(".list a").getByText("notes", { exact: true }).click();
-    await until("rows", () => page.locator(".found tbody tr").count(), (count) => count === 3);
+    await until(
+      "rows",
+      () => page.locator(".found tbody tr").count(),
+      (count) => count === 3,
+    );
     await page.locator(".found tbody a").first().click();
     await page.locator(".members dd").getByText("what Milk says").waitFor();
     await page.screenshot({ path: join(pictures, "row.png") });
@@ -202,14 +237,21 @@ async function rows(page, eye) {
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export" }).click();
     const file = await (await download).path();
-    const written = readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+    const written = readFileSync(file, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     hold(written.length === 5 && written.at(-1).end.rows === 3, `3 rows: ${written.length} lines`);
   });
   await step("long collections have pages", async () => {
     await page.evaluate(async () => {
       const token = sessionStorage.getItem("keyway.token");
       const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-      const begun = await fetch("/-/api/sessions", { method: "POST", headers, body: '{"user": "zoe"}' });
+      const begun = await fetch("/-/api/sessions", {
+        method: "POST",
+        headers,
+        body: '{"user": "zoe"}',
+      });
       headers.Authorization = `Bearer ${(await begun.json()).token}`;
       for (let number = 0; number < 60; number += 1) {
         const body = JSON.stringify({ title: `Number ${number}`, content: "." });
@@ -217,11 +259,23 @@ async function rows(page, eye) {
       }
     });
     await go(page, "#/rows/notes?under=user:zoe");
-    await until("the first page", () => page.locator(".found tbody tr").count(), (count) => count === 50);
+    await until(
+      "the first page",
+      () => page.locator(".found tbody tr").count(),
+      (count) => count === 50,
+    );
     await page.getByRole("link", { name: "Next page" }).click();
-    await until("the second page", () => page.locator(".found tbody tr").count(), (count) => count === 10);
+    await until(
+      "the second page",
+      () => page.locator(".found tbody tr").count(),
+      (count) => count === 10,
+    );
     await page.goBack();
-    await until("back", () => page.locator(".found tbody tr").count(), (count) => count === 50);
+    await until(
+      "back",
+      () => page.locator(".found tbody tr").count(),
+      (count) => count === 50,
+    );
   });
 }
 
@@ -234,19 +288,28 @@ async function others(page) {
   });
   await step("traffic moves", async () => {
     await go(page, "#/traffic");
-    const answered = async () => Number((await page.locator(".lead").innerText()).replaceAll(",", "").match(/\d+/)?.[0]);
+    const answered = async () =>
+      Number((await page.locator(".lead").innerText()).replaceAll(",", "").match(/\d+/)?.[0]);
     const before = await until("a number", answered, (number) => number > 60);
     await page.locator("table.numbers").getByText("save_note").waitFor();
-    hold(await page.locator(".chart svg").count() === 4, "four charts");
+    hold((await page.locator(".chart svg").count()) === 4, "four charts");
     await page.evaluate(async () => {
       const token = sessionStorage.getItem("keyway.token");
       const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-      const begun = await fetch("/-/api/sessions", { method: "POST", headers, body: '{"user": "zoe"}' });
+      const begun = await fetch("/-/api/sessions", {
+        method: "POST",
+        headers,
+        body: '{"user": "zoe"}',
+      });
       headers.Authorization = `Bearer ${(await begun.json()).token}`;
       await fetch("/list_notes", { headers });
     });
     await until("more of them", answered, (number) => number > before);
-    await until("latencies", () => page.locator(".chart").nth(1).innerText(), (text) => /\d (µs|ms)/.test(text));
+    await until(
+      "latencies",
+      () => page.locator(".chart").nth(1).innerText(),
+      (text) => /\d (µs|ms)/.test(text),
+    );
   });
   await step("a scrub comes to its end", async () => {
     await go(page, "#/health");
@@ -259,7 +322,8 @@ async function others(page) {
 
 async function tokens(page, eye, server) {
   let made = "";
-  const ask = () => fetch(`${server.address}/list_notes`, { headers: { Authorization: `Bearer ${made}` } });
+  const ask = () =>
+    fetch(`${server.address}/list_notes`, { headers: { Authorization: `Bearer ${made}` } });
   await step("a token is made, used, revoked and then refused", async () => {
     await go(page, "#/tokens");
     await page.getByLabel("User", { exact: true }).fill("carol");
@@ -279,8 +343,14 @@ async function tokens(page, eye, server) {
     const log = page.locator("table.audit");
     await log.locator("tr", { hasText: "token created" }).getByText(id).waitFor();
     await log.locator("tr", { hasText: "token revoked" }).getByText(id).waitFor();
-    for (const action of ["console opened", "called as", "exported", "scrub started", "rows read"]) {
-      hold(await log.getByText(action, { exact: true }).count() > 0, `${action} is noted`);
+    for (const action of [
+      "console opened",
+      "called as",
+      "exported",
+      "scrub started",
+      "rows read",
+    ]) {
+      hold((await log.getByText(action, { exact: true }).count()) > 0, `${action} is noted`);
     }
   });
 }
@@ -291,10 +361,14 @@ async function keyboard(page) {
     await page.keyboard.press("/");
     await page.getByRole("combobox", { name: "Find a pattern" }).waitFor();
     await page.keyboard.press("Escape");
-    hold(await page.getByRole("dialog").count() === 0, "Escape closes it");
+    hold((await page.getByRole("dialog").count()) === 0, "Escape closes it");
     await page.keyboard.press("Control+k");
     await page.keyboard.type("save a note");
-    await until("found", () => page.locator("#found li").first().innerText(), (text) => text.includes("save_note"));
+    await until(
+      "found",
+      () => page.locator("#found li").first().innerText(),
+      (text) => text.includes("save_note"),
+    );
     await page.screenshot({ path: join(pictures, "find.png") });
     await page.keyboard.press("Enter");
     await heading(page).getByText("save_note").waitFor();
@@ -328,26 +402,40 @@ async function keyboard(page) {
     const name = await page.evaluate(() => document.activeElement.getAttribute("href"));
     hold(name?.includes("post"), `a post's pattern has the focus: ${name}`);
     await page.keyboard.press("Enter");
-    await heading(page).getByText(decodeURIComponent(name.split("/").pop())).waitFor();
+    await heading(page)
+      .getByText(decodeURIComponent(name.split("/").pop()))
+      .waitFor();
     await page.goBack();
     await page.getByRole("searchbox").waitFor();
-    hold(await page.getByRole("searchbox").inputValue() === "post", "back keeps what was sought");
+    hold((await page.getByRole("searchbox").inputValue()) === "post", "back keeps what was sought");
   });
 }
 
 /** Elements that somebody who cannot see them could not tell apart. */
-const nameless = (page) => page.evaluate(() => {
-  const named = (element) => element.getAttribute("aria-label") || element.textContent.trim()
-    || element.labels?.length > 0 || element.querySelector("title")
-    || (element.getAttribute("aria-labelledby") && document.getElementById(element.getAttribute("aria-labelledby")));
-  return [...document.querySelectorAll("a, button, input, select, textarea")]
-    .filter((element) => !named(element)).map((element) => element.outerHTML.slice(0, 120));
-});
+const nameless = (page) =>
+  page.evaluate(() => {
+    const named = (element) =>
+      element.getAttribute("aria-label") ||
+      element.textContent.trim() ||
+      element.labels?.length > 0 ||
+      element.querySelector("title") ||
+      (element.getAttribute("aria-labelledby") &&
+        document.getElementById(element.getAttribute("aria-labelledby")));
+    return [...document.querySelectorAll("a, button, input, select, textarea")]
+      .filter((element) => !named(element))
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
 
 async function looks(browser, server, token) {
   for (const colorScheme of ["light", "dark"]) {
-    for (const [size, width, height] of [["wide", 1280, 860], ["narrow", 360, 740]]) {
-      const { page, eye, context } = await open(browser, server.address, { colorScheme, viewport: { width, height } });
+    for (const [size, width, height] of [
+      ["wide", 1280, 860],
+      ["narrow", 360, 740],
+    ]) {
+      const { page, eye, context } = await open(browser, server.address, {
+        colorScheme,
+        viewport: { width, height },
+      });
       await context.addInitScript((text) => sessionStorage.setItem("keyway.token", text), token);
       await page.goto(`${server.address}/`);
       await heading(page).first().waitFor();
@@ -361,12 +449,18 @@ async function looks(browser, server, token) {
           }
           if (name === "traffic") await page.locator(".chart svg path.line").first().waitFor();
           if (name === "overview") await page.locator(".spark").first().waitFor();
-          const [inner, scroll] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+          const [inner, scroll] = await page.evaluate(() => [
+            innerWidth,
+            document.documentElement.scrollWidth,
+          ]);
           hold(scroll <= inner, `${scroll} pixels wide in ${inner}`);
           const without = await nameless(page);
           hold(without.length === 0, `without a name: ${without.join("\n")}`);
-          hold(await page.locator("h1").count() === 1, "one heading");
-          await page.screenshot({ path: join(pictures, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+          hold((await page.locator("h1").count()) === 1, "one heading");
+          await page.screenshot({
+            path: join(pictures, `${name}-${size}-${colorScheme}.png`),
+            fullPage: true,
+          });
         });
       }
       if (size === "narrow") {
@@ -383,10 +477,10 @@ async function looks(browser, server, token) {
           const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
           const before = await paper();
           await page.getByRole("button", { name: /Change to/ }).click();
-          hold(await paper() !== before, "another paper");
+          hold((await paper()) !== before, "another paper");
           await page.reload();
           await heading(page).first().waitFor();
-          hold(await paper() !== before, "it stays");
+          hold((await paper()) !== before, "it stays");
         });
       }
       hold(eye.mistakes.length === 0, `${size}, ${colorScheme}:\n${eye.mistakes.join("\n")}`);
@@ -403,7 +497,12 @@ async function leaving(page, server) {
     const headers = { Authorization: `Bearer ${token}` };
     const { status } = await fetch(`${server.address}/-/api/keyspace`, { headers });
     hold(status === 401, `the token is worth nothing: ${status}`);
-    hold(await page.evaluate(() => sessionStorage.length === 0 || !sessionStorage.getItem("keyway.token")), "forgotten");
+    hold(
+      await page.evaluate(
+        () => sessionStorage.length === 0 || !sessionStorage.getItem("keyway.token"),
+      ),
+      "forgotten",
+    );
   });
 }
 
@@ -432,12 +531,16 @@ async function applications(browser) {
   for (const application of readdirSync("apps")) {
     const server = await serve(keyway, ["--trust-callers"], application);
     try {
-      const { page, eye, context } = await open(browser, server.address, { viewport: { width: 360, height: 740 } });
+      const { page, eye, context } = await open(browser, server.address, {
+        viewport: { width: 360, height: 740 },
+      });
       await page.goto(server.console);
       await heading(page).first().waitFor();
       const keyspace = await page.evaluate(async () => (await fetch("/-/api/keyspace")).json());
       const places = [
-        "#/", "#/patterns", "#/rows",
+        "#/",
+        "#/patterns",
+        "#/rows",
         ...keyspace.patterns.map((pattern) => `#/patterns/${pattern.name}`),
         ...keyspace.collections.map((collection) => `#/rows/${collection.name}`),
         ...keyspace.stores.map((store) => `#/layout/${store}`),
@@ -445,20 +548,30 @@ async function applications(browser) {
       await step(`every pattern and collection of ${application}`, async () => {
         for (const place of places) {
           current = `${application} ${place}`;
-          await page.evaluate((to) => { location.hash = to; }, place);
+          await page.evaluate((to) => {
+            location.hash = to;
+          }, place);
           const name = place.split("/").pop();
-          await page.waitForFunction((part) => location.hash.endsWith(part) && document.querySelector("h1")
-            && !document.querySelector(".plan > .hint, .found > .hint"), name);
+          await page.waitForFunction(
+            (part) =>
+              location.hash.endsWith(part) &&
+              document.querySelector("h1") &&
+              !document.querySelector(".plan > .hint, .found > .hint"),
+            name,
+          );
           const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
           hold(scroll <= 360, `${scroll} pixels wide`);
-          hold(await page.locator(".trouble").count() === 0, "no trouble");
+          hold((await page.locator(".trouble").count()) === 0, "no trouble");
         }
         hold(eye.mistakes.length === 0, eye.mistakes.join("\n"));
       });
       await go(page, "#/");
       await page.setViewportSize({ width: 1280, height: 860 });
       await page.locator(".diagram a.pattern").first().waitFor();
-      await page.screenshot({ path: join(pictures, `application-${application}.png`), fullPage: true });
+      await page.screenshot({
+        path: join(pictures, `application-${application}.png`),
+        fullPage: true,
+      });
       await context.close();
     } finally {
       await server.stop();
@@ -486,7 +599,10 @@ try {
   console.log(`console: ${steps} steps, screenshots in ${pictures}`);
 } catch (error) {
   console.error(`console: ${current}: ${error.stack}`);
-  const page = browser.contexts().flatMap((context) => context.pages()).at(-1);
+  const page = browser
+    .contexts()
+    .flatMap((context) => context.pages())
+    .at(-1);
   await page?.screenshot({ path: join(pictures, "failed.png"), fullPage: true }).catch(() => {});
   process.exitCode = 1;
 } finally {

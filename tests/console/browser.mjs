@@ -5,17 +5,34 @@ import { spawn } from "node:child_process";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
 /** Starts `keyway serve` and waits until it says where it is. */
 export function serve(keyway, more = [], application = "scaffold") {
-  const server = spawn(keyway, [
-    "serve", `apps/${application}/keyspace.toml`, "--store", "memory:", "--listen", "127.0.0.1:0", ...more,
-  ], { stdio: ["ignore", "pipe", "pipe"] });
+  const server = spawn(
+    keyway,
+    [
+      "serve",
+      `apps/${application}/keyspace.toml`,
+      "--store",
+      "memory:",
+      "--listen",
+      "127.0.0.1:0",
+      ...more,
+    ],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
   let [told, complained] = ["", ""];
-  server.stderr.on("data", (text) => { complained += text; });
+  server.stderr.on("data", (text) => {
+    complained += text;
+  });
   return new Promise((resolve, reject) => {
     server.on("exit", (status) => reject(new Error(`keyway ended with ${status}: ${complained}`)));
     server.stdout.on("data", (text) => {
@@ -26,11 +43,12 @@ export function serve(keyway, more = [], application = "scaffold") {
         address: found(/listening on (\S+)/),
         console: found(/console\s+(\S+)/),
         token: found(/token\s+(\S+)/),
-        stop: () => new Promise((ended) => {
-          server.removeAllListeners("exit");
-          server.on("exit", ended);
-          server.kill("SIGINT");
-        }),
+        stop: () =>
+          new Promise((ended) => {
+            server.removeAllListeners("exit");
+            server.on("exit", ended);
+            server.kill("SIGINT");
+          }),
       });
     });
   });

@@ -58,7 +58,7 @@ fn part(name: &str, headers: &HeaderMap) -> Response {
         let title = "there is nothing at this address";
         return Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title).into_response();
     };
-    // A newer program has other parts: a browser asks each time, and is mostly told to keep its own.
+    // A newer program has other parts: a browser asks each time, and is told to keep its own.
     let tag = format!("\"{:08x}\"", crc32fast::hash(content));
     let is_known =
         headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());

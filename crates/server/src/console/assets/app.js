@@ -71,18 +71,33 @@ function showEntry(problem) {
   keyspace = null;
   document.title = `${about.keyspace} · Keyway`;
   const field = make("input", {
-    id: "token", type: "password", name: "token", autocomplete: "off", required: true,
-    spellcheck: "false", placeholder: "kw_operator_…", "aria-describedby": "token-help",
+    id: "token",
+    type: "password",
+    name: "token",
+    autocomplete: "off",
+    required: true,
+    spellcheck: "false",
+    placeholder: "kw_operator_…",
+    "aria-describedby": "token-help",
   });
   const slot = make("div", {}, problem && trouble(problem));
-  const form = make("form", { class: "entry-form" },
+  const form = make(
+    "form",
+    { class: "entry-form" },
     make("label", { for: "token" }, "An operator's token"),
     field,
-    make("p", { id: "token-help", class: "hint" },
-      "Made by ", make("code", {}, "keyway token create --operator"),
-      ". Or open the address that ", make("code", {}, "keyway serve"), " printed: it works once."),
+    make(
+      "p",
+      { id: "token-help", class: "hint" },
+      "Made by ",
+      make("code", {}, "keyway token create --operator"),
+      ". Or open the address that ",
+      make("code", {}, "keyway serve"),
+      " printed: it works once.",
+    ),
     slot,
-    make("button", { class: "primary" }, "Open"));
+    make("button", { class: "primary" }, "Open"),
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     use(field.value.trim());
@@ -95,23 +110,44 @@ function showEntry(problem) {
       field.focus();
     }
   });
-  fill(app, make("main", { class: "entry" },
-    make("div", { class: "entry-card" },
-      make("div", { class: "brand" }, mark(), make("span", {}, "Keyway")),
-      make("h1", {}, about.keyspace),
-      form)));
+  fill(
+    app,
+    make(
+      "main",
+      { class: "entry" },
+      make(
+        "div",
+        { class: "entry-card" },
+        make("div", { class: "brand" }, mark(), make("span", {}, "Keyway")),
+        make("h1", {}, about.keyspace),
+        form,
+      ),
+    ),
+  );
   field.focus();
 }
 
 function showShell() {
   const links = VIEWS.map(([id, name]) =>
-    make("a", { href: `#/${id === "overview" ? "" : id}`, data: { view: id } },
-      icon(id), make("span", {}, name)));
+    make(
+      "a",
+      { href: `#/${id === "overview" ? "" : id}`, data: { view: id } },
+      icon(id),
+      make("span", {}, name),
+    ),
+  );
   const nav = make("nav", { id: "views", "aria-label": "Views" }, links);
-  const menu = make("button", {
-    type: "button", class: "quiet icon-only menu", "aria-label": "Views", "aria-expanded": "false",
-    "aria-controls": "views",
-  }, icon("menu"));
+  const menu = make(
+    "button",
+    {
+      type: "button",
+      class: "quiet icon-only menu",
+      "aria-label": "Views",
+      "aria-expanded": "false",
+      "aria-controls": "views",
+    },
+    icon("menu"),
+  );
   const toggle = (open) => {
     nav.classList.toggle("open", open);
     menu.setAttribute("aria-expanded", String(open));
@@ -125,23 +161,55 @@ function showShell() {
       menu.focus();
     }
   });
-  fill(app,
-    make("a", { class: "skip", href: "#main" , onclick: (event) => {
-      event.preventDefault();
-      document.getElementById("main").focus();
-    } }, "Skip to the view"),
-    make("header", { class: "bar" },
-      make("a", { class: "brand", href: "#/" }, mark(), make("span", { class: "name" }, keyspace.name)),
-      make("button", { type: "button", class: "finder", onclick: find, "aria-keyshortcuts": "/ Control+K" },
-        icon("find"), make("span", {}, "Find a pattern"), make("kbd", { "aria-hidden": "true" }, "/")),
+  fill(
+    app,
+    make(
+      "a",
+      {
+        class: "skip",
+        href: "#main",
+        onclick: (event) => {
+          event.preventDefault();
+          document.getElementById("main").focus();
+        },
+      },
+      "Skip to the view",
+    ),
+    make(
+      "header",
+      { class: "bar" },
+      make(
+        "a",
+        { class: "brand", href: "#/" },
+        mark(),
+        make("span", { class: "name" }, keyspace.name),
+      ),
+      make(
+        "button",
+        { type: "button", class: "finder", onclick: find, "aria-keyshortcuts": "/ Control+K" },
+        icon("find"),
+        make("span", {}, "Find a pattern"),
+        make("kbd", { "aria-hidden": "true" }, "/"),
+      ),
       make("span", { class: "store", title: keyspace.store.address }, keyspace.store.kind),
       themeButton(),
-      hasToken() && make("button", {
-        type: "button", class: "quiet icon-only", "aria-label": "Leave", title: "Leave", onclick: away,
-      }, icon("out")),
-      menu),
+      hasToken() &&
+        make(
+          "button",
+          {
+            type: "button",
+            class: "quiet icon-only",
+            "aria-label": "Leave",
+            title: "Leave",
+            onclick: away,
+          },
+          icon("out"),
+        ),
+      menu,
+    ),
     nav,
-    make("main", { id: "main", tabindex: "-1" }));
+    make("main", { id: "main", tabindex: "-1" }),
+  );
 }
 
 function themeButton() {

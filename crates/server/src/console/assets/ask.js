@@ -125,7 +125,9 @@ export async function call(request, who) {
     const headers = { ...(await headersAs(who)), ...request.headers };
     const begun = performance.now();
     const response = await send(request.path, {
-      method: request.method, headers, body: request.body,
+      method: request.method,
+      headers,
+      body: request.body,
     });
     return { response, begun };
   };

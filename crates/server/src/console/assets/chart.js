@@ -32,8 +32,12 @@ function path(values, x, y) {
 export function chart({ title, series, format, floor = 1 }) {
   const plot = make("div", { class: "plot" });
   const legend = make("ul", { class: "legend" });
-  const figure = make("figure", { class: "chart" },
-    make("figcaption", {}, make("h2", {}, title), legend), plot);
+  const figure = make(
+    "figure",
+    { class: "chart" },
+    make("figcaption", {}, make("h2", {}, title), legend),
+    plot,
+  );
   let last = [];
   let pointed = null;
 
@@ -49,22 +53,33 @@ export function chart({ title, series, format, floor = 1 }) {
     const values = series.map((one) => last.map(one.of));
     const most = ceiling(Math.max(floor, ...values.flat().filter((value) => value !== null)));
     const inner = width - edge.left - edge.right;
-    const x = (at) => edge.left + inner * (SHOWN - last.length + at) / (SHOWN - 1);
-    const y = (value) => height - edge.bottom - (height - edge.top - edge.bottom) * value / most;
-    const at = pointed === null ? last.length - 1
-      : Math.round((pointed - edge.left) / inner * (SHOWN - 1)) - (SHOWN - last.length);
+    const x = (at) => edge.left + (inner * (SHOWN - last.length + at)) / (SHOWN - 1);
+    const y = (value) => height - edge.bottom - ((height - edge.top - edge.bottom) * value) / most;
+    const at =
+      pointed === null
+        ? last.length - 1
+        : Math.round(((pointed - edge.left) / inner) * (SHOWN - 1)) - (SHOWN - last.length);
     const chosen = Math.max(0, Math.min(last.length - 1, at));
     const written = (value) => (value === null || value === undefined ? "–" : format(value));
     const reading = series.map((one, number) => `${one.name} ${written(values[number][chosen])}`);
     const picture = draw("svg", {
-      viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
       "aria-label": `${title}: ${reading.join(", ")}`,
     });
     for (const part of [0, 0.5, 1]) {
       const line = y(most * part);
-      add(picture, draw("line", { x1: edge.left, x2: width - edge.right, y1: line, y2: line, class: "grid" }));
+      add(
+        picture,
+        draw("line", { x1: edge.left, x2: width - edge.right, y1: line, y2: line, class: "grid" }),
+      );
       if (part > 0) {
-        add(picture, draw("text", { x: edge.left, y: line - 3, class: "scale" }, format(most * part)));
+        add(
+          picture,
+          draw("text", { x: edge.left, y: line - 3, class: "scale" }, format(most * part)),
+        );
       }
     }
     const base = { y: height - 6, class: "scale" };
@@ -80,17 +95,33 @@ export function chart({ title, series, format, floor = 1 }) {
       add(picture, draw("path", { d: line, class: `line ${one.tone}` }));
       const value = values[number][chosen];
       if (value !== null && value !== undefined) {
-        add(picture, draw("circle", { cx: x(chosen), cy: y(value), r: 3, class: `dot ${one.tone}` }));
+        add(
+          picture,
+          draw("circle", { cx: x(chosen), cy: y(value), r: 3, class: `dot ${one.tone}` }),
+        );
       }
     });
     if (pointed !== null) {
       const line = x(chosen);
-      add(picture, draw("line", { x1: line, x2: line, y1: edge.top, y2: height - edge.bottom, class: "hair" }));
+      add(
+        picture,
+        draw("line", { x1: line, x2: line, y1: edge.top, y2: height - edge.bottom, class: "hair" }),
+      );
     }
     fill(plot, picture);
-    fill(legend, series.map((one, number) =>
-      make("li", {}, make("span", { class: `key ${one.tone}`, "aria-hidden": "true" }),
-        one.name, " ", make("b", {}, written(values[number][chosen])))));
+    fill(
+      legend,
+      series.map((one, number) =>
+        make(
+          "li",
+          {},
+          make("span", { class: `key ${one.tone}`, "aria-hidden": "true" }),
+          one.name,
+          " ",
+          make("b", {}, written(values[number][chosen])),
+        ),
+      ),
+    );
   }
 
   plot.addEventListener("pointermove", (event) => {
@@ -111,8 +142,15 @@ export function spark(values, tone) {
   const step = width / Math.max(1, 60 - 1);
   const shown = values.slice(-60);
   const x = (at) => width - (shown.length - 1 - at) * step;
-  const y = (value) => height - 3 - (height - 6) * value / most;
-  return draw("svg", {
-    viewBox: `0 0 ${width} ${height}`, class: "spark", preserveAspectRatio: "none", "aria-hidden": "true",
-  }, draw("path", { d: path(shown, x, y), class: `line ${tone}` }));
+  const y = (value) => height - 3 - ((height - 6) * value) / most;
+  return draw(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${height}`,
+      class: "spark",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    },
+    draw("path", { d: path(shown, x, y), class: `line ${tone}` }),
+  );
 }

@@ -14,13 +14,17 @@ function bands(keyspace) {
   return keyspace.collections.map((collection) => {
     const of = keyspace.patterns.filter((pattern) => pattern.collection === collection.name);
     const atomics = keyspace.patterns.filter((pattern) =>
-      pattern.steps.some((step) => step.collection === collection.name));
+      pattern.steps.some((step) => step.collection === collection.name),
+    );
     const own = {
-      name: null, key: collection.key,
+      name: null,
+      key: collection.key,
       patterns: [...of.filter((pattern) => !pattern.index), ...atomics],
     };
     const indexes = collection.indexes.map((index) => ({
-      name: index.name, key: index.key, unique: index.unique,
+      name: index.name,
+      key: index.key,
+      unique: index.unique,
       patterns: of.filter((pattern) => pattern.index === index.name),
     }));
     return { collection, keys: [own, ...indexes] };
@@ -36,31 +40,41 @@ const link = (href, name, given, ...children) =>
 function patternAt(pattern, x, y, width) {
   const room = Math.floor((width - 66) / 7.2);
   const sentence = `${pattern.name}: ${pattern.about ?? pattern.verb}`;
-  return link(`#/patterns/${encodeURIComponent(pattern.name)}`, sentence,
+  return link(
+    `#/patterns/${encodeURIComponent(pattern.name)}`,
+    sentence,
     { class: `pattern ${tint(pattern.verb)}` },
     draw("rect", { x, y: y - 11, width, height: 22, rx: 6 }),
     draw("text", { x: x + 8, y: y + 4, class: "does" }, pattern.verb),
-    draw("text", { x: x + 58, y: y + 4, class: "name" }, short(pattern.name, room)));
+    draw("text", { x: x + 58, y: y + 4, class: "name" }, short(pattern.name, room)),
+  );
 }
 
 function collectionAt(collection, x, y, width, height) {
   const fields = collection.value ?? collection.fields.map((field) => field.name).join(", ");
   const href = `#/rows/${encodeURIComponent(collection.name)}`;
   const room = Math.floor((width - 24) / 6.6);
-  return link(href, `Rows of ${collection.name}`, { class: "collection" },
+  return link(
+    href,
+    `Rows of ${collection.name}`,
+    { class: "collection" },
     draw("rect", { x, y, width, height, rx: 10 }),
     draw("text", { x: x + 14, y: y + 24, class: "name" }, collection.name),
-    draw("text", { x: x + 14, y: y + 42, class: "more" }, short(fields || "keys only", room)));
+    draw("text", { x: x + 14, y: y + 42, class: "more" }, short(fields || "keys only", room)),
+  );
 }
 
 function keyAt(key, x, y, width) {
   const words = key.name ? `${key.unique ? "unique " : ""}${key.name}` : "own key";
   const room = Math.floor((width - 16) / 6.7);
-  return draw("g", { class: key.name ? "key index" : "key" },
+  return draw(
+    "g",
+    { class: key.name ? "key index" : "key" },
     draw("title", {}, `${words}: ${key.key}`),
     draw("rect", { x, y: y - 17, width, height: 34, rx: 7 }),
     draw("text", { x: x + 10, y: y - 3, class: "words" }, words),
-    draw("text", { x: x + 10, y: y + 10, class: "template" }, short(key.key, room)));
+    draw("text", { x: x + 10, y: y + 10, class: "template" }, short(key.key, room)),
+  );
 }
 
 /** From one side to the other; a line that begins before `x1` leads there first. */
@@ -86,19 +100,44 @@ function wide(all, width) {
   let top = 4;
   for (const { collection, keys } of all) {
     const heights = keys.map((key) => Math.max(44, key.patterns.length * ROW + 10));
-    const height = Math.max(68, heights.reduce((sum, one) => sum + one, 0));
+    const height = Math.max(
+      68,
+      heights.reduce((sum, one) => sum + one, 0),
+    );
     const spare = (height - heights.reduce((sum, one) => sum + one, 0)) / keys.length;
-    add(things, collectionAt(collection, collectionX, top + height / 2 - 29, columns.collection, 58));
+    add(
+      things,
+      collectionAt(collection, collectionX, top + height / 2 - 29, columns.collection, 58),
+    );
     let at = top;
     keys.forEach((key, number) => {
       const room = heights[number] + spare;
       const middle = at + room / 2;
-      add(wires, curve(keyAtX + columns.key, keyAtX + columns.key, middle, collectionX, top + height / 2, "to"));
-      const first = middle - (key.patterns.length - 1) * ROW / 2;
+      add(
+        wires,
+        curve(
+          keyAtX + columns.key,
+          keyAtX + columns.key,
+          middle,
+          collectionX,
+          top + height / 2,
+          "to",
+        ),
+      );
+      const first = middle - ((key.patterns.length - 1) * ROW) / 2;
       key.patterns.forEach((pattern, order) => {
         const y = first + order * ROW;
-        add(wires, curve(nameEnd(pattern, columns.pattern), columns.pattern, y, keyAtX, middle,
-          `${tint(pattern.verb)}${pattern.verb === "atomic" ? " atomic" : ""}`));
+        add(
+          wires,
+          curve(
+            nameEnd(pattern, columns.pattern),
+            columns.pattern,
+            y,
+            keyAtX,
+            middle,
+            `${tint(pattern.verb)}${pattern.verb === "atomic" ? " atomic" : ""}`,
+          ),
+        );
         add(things, patternAt(pattern, 0, y, columns.pattern));
       });
       add(things, keyAt(key, keyAtX, middle, columns.key));
@@ -149,9 +188,19 @@ export function diagram(keyspace) {
     before = width;
     const { picture, height } = width < 720 ? narrow(all, width) : wide(all, width);
     const label = `${keyspace.collections.length} collections and ${keyspace.patterns.length} patterns`;
-    frame.replaceChildren(draw("svg", {
-      viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label,
-    }, picture));
+    frame.replaceChildren(
+      draw(
+        "svg",
+        {
+          viewBox: `0 0 ${width} ${height}`,
+          width,
+          height,
+          role: "group",
+          "aria-label": label,
+        },
+        picture,
+      ),
+    );
   };
   const watcher = new ResizeObserver(redraw);
   watcher.observe(frame);

@@ -21,7 +21,11 @@ function places(keyspace, views) {
     href: `#/rows/${encodeURIComponent(collection.name)}`,
   }));
   const others = views.map(([id, name]) => ({
-    name, words: name, about: "", sign: () => icon(id), href: `#/${id === "overview" ? "" : id}`,
+    name,
+    words: name,
+    about: "",
+    sign: () => icon(id),
+    href: `#/${id === "overview" ? "" : id}`,
   }));
   return [...patterns, ...collections, ...others];
 }
@@ -47,14 +51,21 @@ export function openFind(keyspace, views) {
   let chosen = 0;
   const list = make("ul", { id: "found", role: "listbox", "aria-label": "Found" });
   const field = make("input", {
-    type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "found",
-    "aria-autocomplete": "list", "aria-label": "Find a pattern", autocomplete: "off",
-    spellcheck: "false", placeholder: "A pattern, a collection, a view",
+    type: "text",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "found",
+    "aria-autocomplete": "list",
+    "aria-label": "Find a pattern",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "A pattern, a collection, a view",
   });
   const choose = (at) => {
     chosen = Math.max(0, Math.min(at, found.length - 1));
     [...list.children].forEach((item, number) =>
-      item.setAttribute("aria-selected", String(number === chosen)));
+      item.setAttribute("aria-selected", String(number === chosen)),
+    );
     const item = list.children[chosen];
     if (item?.id) field.setAttribute("aria-activedescendant", item.id);
     else field.removeAttribute("aria-activedescendant");
@@ -68,13 +79,23 @@ export function openFind(keyspace, views) {
   };
   const look = () => {
     const fits = all.map((one) => [fit(one.words, field.value), one]);
-    found = fits.filter(([score]) => score !== null)
-      .sort(([left], [right]) => left - right).slice(0, 40).map(([, one]) => one);
-    fill(list, found.map((one, number) =>
-      make("li", { role: "option", id: `found-${number}`, onclick: () => go(number) },
-        make("span", { class: "sign" }, one.sign()),
-        make("span", { class: "found-name" }, one.name),
-        make("span", { class: "found-about" }, one.about ?? ""))));
+    found = fits
+      .filter(([score]) => score !== null)
+      .sort(([left], [right]) => left - right)
+      .slice(0, 40)
+      .map(([, one]) => one);
+    fill(
+      list,
+      found.map((one, number) =>
+        make(
+          "li",
+          { role: "option", id: `found-${number}`, onclick: () => go(number) },
+          make("span", { class: "sign" }, one.sign()),
+          make("span", { class: "found-name" }, one.name),
+          make("span", { class: "found-about" }, one.about ?? ""),
+        ),
+      ),
+    );
     if (found.length === 0) fill(list, make("li", { class: "nothing" }, "Nothing of that name"));
     choose(0);
   };
@@ -92,8 +113,12 @@ export function openFind(keyspace, views) {
     else return;
     event.preventDefault();
   });
-  dialog = make("dialog", { class: "find", "aria-label": "Find" },
-    make("div", { class: "find-field" }, icon("find"), field, make("kbd", {}, "Esc")), list);
+  dialog = make(
+    "dialog",
+    { class: "find", "aria-label": "Find" },
+    make("div", { class: "find-field" }, icon("find"), field, make("kbd", {}, "Esc")),
+    list,
+  );
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
     close(true);

@@ -17,15 +17,20 @@ const CHECKS = {
 };
 
 const EXAMPLES = {
-  timestamp: "2026-11-15T10:00:00.000Z", date: "2026-11-15", duration: "30d",
-  uuid: "00000000-0000-4000-8000-000000000001", bytes: "base64",
+  timestamp: "2026-11-15T10:00:00.000Z",
+  date: "2026-11-15",
+  duration: "30d",
+  uuid: "00000000-0000-4000-8000-000000000001",
+  bytes: "base64",
 };
 
 function example(argument) {
   if (argument.default) return `${argument.default} unless given`;
   if (argument.each) {
-    const row = argument.each.filter((one) => one.required)
-      .map((one) => `"${one.name}": …`).join(", ");
+    const row = argument.each
+      .filter((one) => one.required)
+      .map((one) => `"${one.name}": …`)
+      .join(", ");
     return `[{ ${row} }]`;
   }
   if (argument.type.startsWith("[")) return "[ ]";
@@ -37,8 +42,12 @@ function example(argument) {
 function control(argument) {
   const id = `argument-${argument.name}`;
   const named = {
-    id, name: argument.name, "aria-describedby": `${id}-problem ${id}-type`,
-    "aria-required": argument.required ? "true" : undefined, autocomplete: "off", spellcheck: "false",
+    id,
+    name: argument.name,
+    "aria-describedby": `${id}-problem ${id}-type`,
+    "aria-required": argument.required ? "true" : undefined,
+    autocomplete: "off",
+    spellcheck: "false",
   };
   const options = (words) => words.map((word) => make("option", { value: word }, word || "—"));
   let input;
@@ -47,25 +56,53 @@ function control(argument) {
   } else if (argument.form === "flag") {
     input = make("select", named, options(["", "true", "false"]));
   } else if (argument.form === "words") {
-    input = make("select", named, options(argument.required ? argument.words : ["", ...argument.words]));
-  } else if (argument.form === "json" || (argument.form === "text" && argument.role === "content")) {
-    input = make("textarea", { ...named, rows: argument.form === "json" ? 3 : 1, placeholder: example(argument),
-      class: argument.form === "json" ? "mono" : "" });
+    input = make(
+      "select",
+      named,
+      options(argument.required ? argument.words : ["", ...argument.words]),
+    );
+  } else if (
+    argument.form === "json" ||
+    (argument.form === "text" && argument.role === "content")
+  ) {
+    input = make("textarea", {
+      ...named,
+      rows: argument.form === "json" ? 3 : 1,
+      placeholder: example(argument),
+      class: argument.form === "json" ? "mono" : "",
+    });
   } else {
-    input = make("input", { ...named, type: "text", placeholder: example(argument),
-      inputmode: { integer: "numeric", number: "decimal" }[argument.form] });
+    input = make("input", {
+      ...named,
+      type: "text",
+      placeholder: example(argument),
+      inputmode: { integer: "numeric", number: "decimal" }[argument.form],
+    });
   }
   const none = argument.optional
-    ? make("input", { type: "checkbox", id: `${id}-null`, onchange: () => { input.disabled = none.checked; } })
+    ? make("input", {
+        type: "checkbox",
+        id: `${id}-null`,
+        onchange: () => {
+          input.disabled = none.checked;
+        },
+      })
     : null;
   const problem = make("p", { class: "wrong", id: `${id}-problem` });
-  const element = make("div", { class: "argument" },
-    make("label", { for: id }, make("span", { class: "mono" }, argument.name),
-      !argument.required && make("small", {}, "optional")),
+  const element = make(
+    "div",
+    { class: "argument" },
+    make(
+      "label",
+      { for: id },
+      make("span", { class: "mono" }, argument.name),
+      !argument.required && make("small", {}, "optional"),
+    ),
     make("span", { class: "type mono", id: `${id}-type` }, argument.type),
     input,
     none && make("label", { class: "null", for: `${id}-null` }, none, " null"),
-    problem);
+    problem,
+  );
   const complain = (text) => {
     problem.textContent = text ?? "";
     if (text) input.setAttribute("aria-invalid", "true");
@@ -103,15 +140,24 @@ export function argumentsForm(pattern, { changed, given }) {
     if (one.input.type === "checkbox") one.input.checked = value === "true";
     else one.input.value = value;
   }
-  const isAside = ({ argument }) => ["page", "version"].includes(argument.role) && !argument.required;
+  const isAside = ({ argument }) =>
+    ["page", "version"].includes(argument.role) && !argument.required;
   const aside = controls.filter(isAside);
   const names = { page: "Page", version: "Version" };
   const words = [...new Set(aside.map(({ argument }) => names[argument.role]))].join(" and ");
-  const element = make("div", { class: "arguments" },
+  const element = make(
+    "div",
+    { class: "arguments" },
     controls.filter((one) => !isAside(one)).map((one) => one.element),
     shown.length === 0 && make("p", { class: "hint" }, "It takes no arguments."),
-    aside.length > 0 && make("details", { open: aside.some((one) => one.input.value !== "") },
-      make("summary", {}, words), aside.map((one) => one.element)));
+    aside.length > 0 &&
+      make(
+        "details",
+        { open: aside.some((one) => one.input.value !== "") },
+        make("summary", {}, words),
+        aside.map((one) => one.element),
+      ),
+  );
   element.addEventListener("input", changed);
   element.addEventListener("change", changed);
 
@@ -144,10 +190,13 @@ export function argumentsForm(pattern, { changed, given }) {
     return pairs;
   };
   const clear = () => controls.forEach((one) => one.complain(null));
-  const values = () => controls
-    .map((one) => [one.argument.name, one.input.type === "checkbox"
-      ? (one.input.checked ? "true" : "") : one.input.value])
-    .filter(([, value]) => value !== "");
+  const values = () =>
+    controls
+      .map((one) => [
+        one.argument.name,
+        one.input.type === "checkbox" ? (one.input.checked ? "true" : "") : one.input.value,
+      ])
+      .filter(([, value]) => value !== "");
   return { element, collect, complain, clear, values };
 }
 
@@ -172,4 +221,3 @@ export function curl(request) {
   if (request.method === "GET") return `curl ${token} ${address}`;
   return `curl ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(request.body)} ${address}`;
 }
-

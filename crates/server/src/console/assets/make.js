@@ -50,20 +50,27 @@ const ICONS = {
   close: "M6 6l12 12M18 6L6 18",
   copy: "M8 8h11v11H8zM5 16V5h11",
   done: "M5 12.5l4.5 4.5L19 7.5",
-  light: "M12 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6l1.4 1.4M17 17l1.4 1.4M5.6 18.4L7 17M17 7l1.4-1.4",
+  light:
+    "M12 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6l1.4 1.4M17 17l1.4 1.4M5.6 18.4L7 17M17 7l1.4-1.4",
   dark: "M19 14.5A7.5 7.5 0 1 1 9.5 5a6 6 0 0 0 9.5 9.5z",
   down: "M12 4v11M7 11l5 5 5-5M5 20h14",
   out: "M14 5H6v14h8M11 12h9M17 8l4 4-4 4",
 };
 
 export const icon = (name) =>
-  draw("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true", focusable: "false" },
-    draw("path", { d: ICONS[name] }));
+  draw(
+    "svg",
+    { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true", focusable: "false" },
+    draw("path", { d: ICONS[name] }),
+  );
 
 /** The mark of the program. */
 export const mark = () =>
-  draw("svg", { viewBox: "0 0 32 32", class: "mark", "aria-hidden": "true" },
-    draw("path", { d: "M16 4a7 7 0 0 0-3.3 13.2L10.4 28h11.2l-2.3-10.8A7 7 0 0 0 16 4z" }));
+  draw(
+    "svg",
+    { viewBox: "0 0 32 32", class: "mark", "aria-hidden": "true" },
+    draw("path", { d: "M16 4a7 7 0 0 0-3.3 13.2L10.4 28h11.2l-2.3-10.8A7 7 0 0 0 16 4z" }),
+  );
 
 /** Tells those who cannot see it that something happened. */
 export function say(text) {
@@ -73,8 +80,12 @@ export function say(text) {
 /** A button that copies what `text` gives. */
 export function copier(text, name = "Copy") {
   const label = make("span", {}, name);
-  const button = make("button", { type: "button", class: "quiet small copier", "aria-label": name },
-    icon("copy"), label);
+  const button = make(
+    "button",
+    { type: "button", class: "quiet small copier", "aria-label": name },
+    icon("copy"),
+    label,
+  );
   button.addEventListener("click", async () => {
     const copied = await copy(text());
     label.textContent = copied ? "Copied" : "Select and copy";
@@ -149,8 +160,11 @@ function ago(date) {
 
 /** The colour of a verb is what it does: reads, writes, removes. */
 export const tint = (verb) =>
-  ["get", "list", "near", "load", "check"].includes(verb) ? "reads"
-    : ["delete", "take", "collect"].includes(verb) ? "removes" : "writes";
+  ["get", "list", "near", "load", "check"].includes(verb)
+    ? "reads"
+    : ["delete", "take", "collect"].includes(verb)
+      ? "removes"
+      : "writes";
 
 export const verb = (name) => make("span", { class: `verb ${tint(name)}` }, name);
 
@@ -178,11 +192,18 @@ export function arrows(list, selector) {
 /** A problem where it belongs to nothing else. */
 export function trouble(problem) {
   const rest = Object.entries(problem.members ?? {});
-  return make("div", { class: "trouble", role: "alert" },
+  return make(
+    "div",
+    { class: "trouble", role: "alert" },
     make("strong", {}, problem.message),
-    rest.length > 0 && make("dl", { class: "facts" },
-      rest.map(([name, value]) => [
-        make("dt", {}, name.replaceAll("_", " ")),
-        make("dd", {}, typeof value === "string" ? value : JSON.stringify(value)),
-      ])));
+    rest.length > 0 &&
+      make(
+        "dl",
+        { class: "facts" },
+        rest.map(([name, value]) => [
+          make("dt", {}, name.replaceAll("_", " ")),
+          make("dd", {}, typeof value === "string" ? value : JSON.stringify(value)),
+        ]),
+      ),
+  );
 }

@@ -20,13 +20,26 @@ function caller() {
   const before = kept();
   const field = (name, hint) => {
     const input = make("input", {
-      type: "text", id: `as-${name}`, value: before[name] ?? "", placeholder: hint, autocomplete: "off", spellcheck: "false",
+      type: "text",
+      id: `as-${name}`,
+      value: before[name] ?? "",
+      placeholder: hint,
+      autocomplete: "off",
+      spellcheck: "false",
     });
     return { input, element: make("div", {}, make("label", { for: `as-${name}` }, name), input) };
   };
-  const fields = { user: field("user", "nobody"), tenant: field("tenant", "none"), roles: field("roles", "none, or a, b") };
-  const element = make("fieldset", { class: "as" }, make("legend", {}, "Run as"),
-    Object.values(fields).map((one) => one.element));
+  const fields = {
+    user: field("user", "nobody"),
+    tenant: field("tenant", "none"),
+    roles: field("roles", "none, or a, b"),
+  };
+  const element = make(
+    "fieldset",
+    { class: "as" },
+    make("legend", {}, "Run as"),
+    Object.values(fields).map((one) => one.element),
+  );
   element.addEventListener("input", () => {
     const texts = Object.entries(fields).map(([name, one]) => [name, one.input.value]);
     try {
@@ -38,7 +51,10 @@ function caller() {
   const who = () => ({
     user: fields.user.input.value.trim(),
     tenant: fields.tenant.input.value.trim(),
-    roles: fields.roles.input.value.split(",").map((role) => role.trim()).filter(Boolean),
+    roles: fields.roles.input.value
+      .split(",")
+      .map((role) => role.trim())
+      .filter(Boolean),
   });
   return { element, who };
 }
@@ -55,12 +71,19 @@ export function runner(keyspace, pattern) {
   function changed() {
     line.textContent = curl(requestOf(pattern, form.collect(true) ?? []));
     const query = new URLSearchParams(form.values()).toString();
-    history.replaceState(null, "", `#/patterns/${encodeURIComponent(pattern.name)}${query ? `?${query}` : ""}`);
+    history.replaceState(
+      null,
+      "",
+      `#/patterns/${encodeURIComponent(pattern.name)}${query ? `?${query}` : ""}`,
+    );
   }
 
   function refused(problem) {
     if (problem.name === "AbortError") return;
-    const words = [problem.message, ...Object.values(problem.members ?? {}).filter((one) => typeof one === "string")];
+    const words = [
+      problem.message,
+      ...Object.values(problem.members ?? {}).filter((one) => typeof one === "string"),
+    ];
     if (problem.argument && form.complain(problem.argument, words.join("; "))) {
       fill(output);
       say(`${problem.argument}: ${problem.message}`);
@@ -89,16 +112,35 @@ export function runner(keyspace, pattern) {
   function answered(json, cost, known) {
     const { element, ways } = shownAnswer(json, { known });
     const rows = Array.isArray(json.rows) ? plural(json.rows.length, "row") : "";
-    const next = json.next && !watching && make("button", {
-      type: "button", onclick: () => run(json.next),
-    }, "Next page");
-    const first = pages > 1 && make("button", { type: "button", class: "quiet", onclick: () => run() }, "First page");
-    fill(output,
-      make("div", { class: "answer-head" },
-        make("p", { class: "cost", role: "status" },
-          [rows, pages > 1 && `page ${pages}`, cost].filter(Boolean).join(" · ")), ways),
+    const next =
+      json.next &&
+      !watching &&
+      make(
+        "button",
+        {
+          type: "button",
+          onclick: () => run(json.next),
+        },
+        "Next page",
+      );
+    const first =
+      pages > 1 &&
+      make("button", { type: "button", class: "quiet", onclick: () => run() }, "First page");
+    fill(
+      output,
+      make(
+        "div",
+        { class: "answer-head" },
+        make(
+          "p",
+          { class: "cost", role: "status" },
+          [rows, pages > 1 && `page ${pages}`, cost].filter(Boolean).join(" · "),
+        ),
+        ways,
+      ),
       element,
-      (next || first) && make("div", { class: "pages" }, first, next));
+      (next || first) && make("div", { class: "pages" }, first, next),
+    );
   }
 
   function stopWatching() {
@@ -126,8 +168,11 @@ export function runner(keyspace, pattern) {
         answers += 1;
         const at = new Date().toLocaleTimeString("en", { hour12: false });
         if (name === "missing") {
-          fill(output, make("p", { class: "cost live" }, `live · ${plural(answers, "answer")} · ${at}`),
-            make("p", { class: "hint" }, "The row is not there."));
+          fill(
+            output,
+            make("p", { class: "cost live" }, `live · ${plural(answers, "answer")} · ${at}`),
+            make("p", { class: "hint" }, "The row is not there."),
+          );
           return;
         }
         answered(json, `live · ${plural(answers, "answer")} · ${at}`, known);
@@ -144,24 +189,57 @@ export function runner(keyspace, pattern) {
   }
 
   const button = make("button", { class: "primary" }, "Run");
-  const watch = pattern.watchable ? make("button", {
-    type: "button", class: "switch", "aria-pressed": "false",
-    onclick: () => {
-      if (!watching) return startWatching();
-      stopWatching();
-      return add(output, make("p", { class: "hint" }, "No longer watched."));
-    },
-  }, make("span", { class: "lamp", "aria-hidden": "true" }), "Watch") : null;
-  const element = make("section", { class: "card run", "aria-label": "Run" },
-    make("form", { novalidate: true, onsubmit: (event) => {
-      event.preventDefault();
-      run();
-    } },
-    as.element, form.element,
-    make("div", { class: "go" }, button, watch,
-      make("span", { class: "mono endpoint" }, `${pattern.reads ? "GET" : "POST"} /${pattern.name}`))),
-    make("div", { class: "line" }, line, copier(() => line.textContent, "Copy curl")),
-    output);
+  const watch = pattern.watchable
+    ? make(
+        "button",
+        {
+          type: "button",
+          class: "switch",
+          "aria-pressed": "false",
+          onclick: () => {
+            if (!watching) return startWatching();
+            stopWatching();
+            return add(output, make("p", { class: "hint" }, "No longer watched."));
+          },
+        },
+        make("span", { class: "lamp", "aria-hidden": "true" }),
+        "Watch",
+      )
+    : null;
+  const element = make(
+    "section",
+    { class: "card run", "aria-label": "Run" },
+    make(
+      "form",
+      {
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          run();
+        },
+      },
+      as.element,
+      form.element,
+      make(
+        "div",
+        { class: "go" },
+        button,
+        watch,
+        make(
+          "span",
+          { class: "mono endpoint" },
+          `${pattern.reads ? "GET" : "POST"} /${pattern.name}`,
+        ),
+      ),
+    ),
+    make(
+      "div",
+      { class: "line" },
+      line,
+      copier(() => line.textContent, "Copy curl"),
+    ),
+    output,
+  );
   line.textContent = curl(requestOf(pattern, form.collect(true) ?? []));
   return { element, leave: stopWatching };
 }
