@@ -399,3 +399,19 @@ async fn traffic_is_counted() {
     assert_eq!(traffic["problems"]["argument"], 1);
     assert_eq!(traffic["microseconds"].as_array().unwrap().len(), 3);
 }
+
+/// On one thread the scrub does not begin before the test waits for something.
+#[tokio::test]
+async fn a_scrub_can_be_stopped() {
+    let shelf = Shelf::open().await;
+    shelf.add("ann", 0..9).await;
+    assert_eq!(shelf.post("/-/api/scrub", json!({})).await.1["state"], "running");
+    let (status, second) = shelf.post("/-/api/scrub", json!({})).await;
+    assert_eq!(
+        (status, &second["type"]),
+        (StatusCode::CONFLICT, &json!("urn:keyway:problem:scrub_runs"))
+    );
+    assert_eq!(shelf.post("/-/api/scrub/stop", json!({})).await.1["state"], "stopped");
+    assert_eq!(shelf.get("/-/api/scrub").await["rows"], 0);
+    assert_eq!(shelf.post("/-/api/scrub", json!({})).await.1["state"], "running");
+}
