@@ -21,7 +21,9 @@ pub mod mcp;
 mod meters;
 mod service;
 mod settings;
+mod traces;
 
 pub use listen::{Listening, Tls, listen};
 pub use service::Service;
 pub use settings::{Callers, Settings};
+pub use traces::Traces;

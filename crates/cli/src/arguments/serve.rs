@@ -56,6 +56,9 @@ pub(crate) struct Serve {
     pub(crate) requests: usize,
     #[command(flatten)]
     pub(crate) log: Log,
+    /// Send traces of requests to a collector, by OTLP over HTTP: http://localhost:4318
+    #[arg(long, value_name = "URL")]
+    pub(crate) traces: Option<String>,
 }
 
 /// What is logged, to standard error.

@@ -7,7 +7,9 @@ use crate::open::{Wanted, open};
 
 /// Serves until standard input ends.
 pub(crate) fn run(options: &Mcp, form: Form) -> Answer {
-    log::start(options.log);
+    if let Err(failure) = log::start(options.log, None) {
+        return Answer::failed(failure);
+    }
     let (file, store) = (options.stored.file.as_str(), options.stored.store.as_deref());
     let wanted = Wanted { file, store, option: "--store", may_make: true, stays: true };
     let opened = match open(wanted, form) {

@@ -17,7 +17,10 @@ use std::sync::Arc;
 
 /// Serves until it is told to stop.
 pub(crate) fn run(options: &Serve, form: Form) -> Answer {
-    log::start(options.log);
+    let traces = match log::start(options.log, options.traces.as_deref()) {
+        Ok(traces) => traces,
+        Err(failure) => return Answer::failed(failure),
+    };
     let (file, store) = (options.stored.file.as_str(), options.stored.store.as_deref());
     let wanted = Wanted { file, store, option: "--store", may_make: true, stays: true };
     let opened = match open(wanted, form) {
@@ -26,7 +29,11 @@ pub(crate) fn run(options: &Serve, form: Form) -> Answer {
     };
     let served = opened.wait(serve(options, &opened, form));
     let answer = served.map_or_else(Answer::failed, |()| Answer::done(""));
-    opened.close(answer)
+    let answer = opened.close(answer);
+    if let Some(traces) = traces {
+        traces.end();
+    }
+    answer
 }
 
 async fn serve(options: &Serve, opened: &Opened, form: Form) -> Result<(), Failure> {

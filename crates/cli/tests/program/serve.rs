@@ -212,3 +212,40 @@ fn a_second_server_on_one_engine_is_refused() {
     assert_eq!(second.status, 4, "{}", second.complaint);
     assert_eq!(server.end(), Some(0));
 }
+
+#[test]
+fn traces_reach_a_collector() {
+    let directory = Directory::new("serve-traces");
+    let file = file(&directory);
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", collector.local_addr().unwrap());
+    let received = std::thread::spawn(move || {
+        let (mut stream, _) = collector.accept().unwrap();
+        let mut received = Vec::new();
+        let mut buffer = [0; 4_096];
+        let parent = [0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6];
+        // The trace that the caller began is in the span.
+        while !received.windows(8).any(|part| part == parent) {
+            let read = stream.read(&mut buffer).unwrap();
+            assert!(read > 0, "the connection ended: {}", String::from_utf8_lossy(&received));
+            received.extend_from_slice(&buffer[..read]);
+        }
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        received
+    });
+    let server = Server::start(&file, &["--traces", &address]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    write!(
+        stream,
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\ntraceparent: {trace}\r\n\r\n"
+    )
+    .unwrap();
+    stream.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(server.end(), Some(0));
+    let received = String::from_utf8_lossy(&received.join().unwrap()).into_owned();
+    assert!(received.starts_with("POST /v1/traces HTTP/1.1"), "{received}");
+    assert!(received.contains("/health"), "{received}");
+    let refused = keyway(&["serve", &file, "--traces", "collector:4318"]);
+    assert_eq!(refused.status, 2, "{}", refused.complaint);
+}

@@ -7,6 +7,7 @@ use super::pattern::Called;
 use super::problem::{Problem, Told};
 use crate::access::Principal;
 use crate::service::Service;
+use crate::traces;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -20,6 +21,8 @@ use data::Caller;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 const USER: HeaderName = HeaderName::from_static("keyway-user");
 const TENANT: HeaderName = HeaderName::from_static("keyway-tenant");
@@ -49,7 +52,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Known {
 pub async fn door(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_string());
-    let response = pass(&service, request, next).await;
+    let span = tracing::info_span!("request", otel.name = path, otel.kind = "server", %method,
+        status = Empty, round_trips = Empty, rows = Empty);
+    traces::join(&span, request.headers());
+    let response = pass(&service, request, next).instrument(span.clone()).await;
     let told = response.extensions().get::<Told>().map(|told| told.0);
     if let Some(problem) = told {
         service.meters.refused(problem);
@@ -59,6 +65,7 @@ pub async fn door(State(service): State<Arc<Service>>, request: Request, next: N
     let usage = response.extensions().get::<Called>().map(|called| called.0);
     let (round_trips, rows) =
         usage.map_or((0, 0), |usage| (usage.round_trips, usage.rows_read + usage.rows_written));
+    span.record("status", status).record("round_trips", round_trips).record("rows", rows);
     tracing::info!(%method, path, status, problem = told, microseconds, round_trips, rows, "request");
     let mut response = response;
     protect(response.headers_mut());
