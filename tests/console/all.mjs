@@ -516,6 +516,8 @@ async function trusted(browser) {
       await go(page, "#/patterns/save_note");
       await runAs(page, "ann");
       await saveNote(page, "Trusted");
+      const line = await page.locator(".curl").innerText();
+      hold(line.includes("-H 'Keyway-User: ann'"), `curl says who calls: ${line}`);
       await go(page, "#/rows/notes");
       await page.locator(".found tbody").getByText("Trusted").first().waitFor();
       hold(eye.mistakes.length === 0, eye.mistakes.join("\n"));

@@ -39,7 +39,7 @@ function example(argument) {
 }
 
 /** One argument: its control, and what it holds. */
-function control(argument) {
+function control(argument, takesNull) {
   const id = `argument-${argument.name}`;
   const named = {
     id,
@@ -79,15 +79,16 @@ function control(argument) {
       inputmode: { integer: "numeric", number: "decimal" }[argument.form],
     });
   }
-  const none = argument.optional
-    ? make("input", {
-        type: "checkbox",
-        id: `${id}-null`,
-        onchange: () => {
-          input.disabled = none.checked;
-        },
-      })
-    : null;
+  const none =
+    argument.optional && takesNull
+      ? make("input", {
+          type: "checkbox",
+          id: `${id}-null`,
+          onchange: () => {
+            input.disabled = none.checked;
+          },
+        })
+      : null;
   const problem = make("p", { class: "wrong", id: `${id}-problem` });
   const element = make(
     "div",
@@ -133,7 +134,7 @@ function held({ argument, input, none }) {
  */
 export function argumentsForm(pattern, { changed, given }) {
   const shown = pattern.arguments.filter((one) => one.name !== "cursor" && one.role !== "rule");
-  const controls = shown.map(control);
+  const controls = shown.map((one) => control(one, !pattern.reads));
   for (const one of controls) {
     const value = given.get(one.argument.name);
     if (value === null) continue;
@@ -213,11 +214,14 @@ export function requestOf(pattern, pairs, cursor) {
   return { method: "POST", path, body, headers: { "Content-Type": "application/json" } };
 }
 
-/** The same on a command line. */
-export function curl(request) {
+/** The same on a command line: with a token, or by whom where callers are trusted. */
+export function curl(request, trusted) {
   const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const headers = trusted
+    ? Object.entries(trusted).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
+    : ['-H "Authorization: Bearer $TOKEN"'];
   const address = quoted(location.origin + request.path);
-  const token = `-H "Authorization: Bearer $TOKEN"`;
-  if (request.method === "GET") return `curl ${token} ${address}`;
-  return `curl ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(request.body)} ${address}`;
+  if (request.method === "GET") return ["curl", ...headers, address].join(" ");
+  const first = ["curl", ...headers, "-H 'Content-Type: application/json'"].join(" ");
+  return `${first} \\\n  -d ${quoted(request.body)} ${address}`;
 }

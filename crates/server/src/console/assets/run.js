@@ -1,6 +1,6 @@
 // Runs a pattern: as whom, with what, and what came of it.
 
-import { call, follow } from "./ask.js";
+import { call, follow, trustedAs } from "./ask.js";
 import { shownAnswer } from "./answer.js";
 import { argumentsForm, curl, requestOf } from "./form.js";
 import { add, bytes, copier, duration, fill, make, plural, say, trouble } from "./make.js";
@@ -68,8 +68,12 @@ export function runner(keyspace, pattern) {
 
   const given = new URLSearchParams(location.hash.split("?")[1] ?? "");
   const form = argumentsForm(pattern, { changed, given });
+  function writeLine() {
+    line.textContent = curl(requestOf(pattern, form.collect(true) ?? []), trustedAs(as.who()));
+  }
+  as.element.addEventListener("input", writeLine);
   function changed() {
-    line.textContent = curl(requestOf(pattern, form.collect(true) ?? []));
+    writeLine();
     const query = new URLSearchParams(form.values()).toString();
     history.replaceState(
       null,
@@ -240,6 +244,6 @@ export function runner(keyspace, pattern) {
     ),
     output,
   );
-  line.textContent = curl(requestOf(pattern, form.collect(true) ?? []));
+  writeLine();
   return { element, leave: stopWatching };
 }
