@@ -10,7 +10,7 @@
 mod conditions;
 mod door;
 mod own;
-mod pattern;
+pub(crate) mod pattern;
 pub(crate) mod problem;
 pub(crate) mod query;
 mod stream;

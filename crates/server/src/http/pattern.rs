@@ -166,7 +166,7 @@ fn from_body(
 
 /// The body of a request, if it is JSON and not too large. A body that says it is too large is not
 /// read at all.
-async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let most = service.settings.body_bytes_max;
     let too_large = || {
         let title = "the body is larger than it may be";
