@@ -1,6 +1,7 @@
 //! The way in: a printed code becomes a session, and an operator becomes a user for a while.
 
-use super::operator::{Operator, Sent, answered};
+use super::sent::{Sent, answered};
+use crate::http::Operator;
 use crate::http::Peer;
 use crate::http::problem::Problem;
 use crate::service::Service;

@@ -3,8 +3,8 @@
 //! A page is read when the one before it has been taken: whoever reads slowly costs two pages of
 //! memory. Whatever goes wrong on the way cuts the response, and the last line is missing.
 
-use super::operator::Operator;
 use super::rows;
+use crate::http::Operator;
 use crate::http::problem::Problem;
 use crate::http::query;
 use crate::service::Service;

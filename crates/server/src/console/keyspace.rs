@@ -1,6 +1,7 @@
 //! What is served, as the page draws it: collections, indexes, patterns, plans and layouts.
 
-use super::operator::{Operator, answered};
+use super::sent::answered;
+use crate::http::Operator;
 use crate::http::is_offered;
 use crate::http::problem::Problem;
 use crate::service::Service;

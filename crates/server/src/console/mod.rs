@@ -13,10 +13,10 @@
 mod entry;
 mod export;
 mod keyspace;
-mod operator;
 mod page;
 mod rows;
 mod scrub;
+mod sent;
 mod tokens;
 mod traffic;
 

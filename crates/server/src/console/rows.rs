@@ -3,7 +3,8 @@
 //! A page goes on after a key, which its cursor is: whoever may see every row may see every key.
 //! What has ended is not shown.
 
-use super::operator::{Operator, answered};
+use super::sent::answered;
+use crate::http::Operator;
 use crate::http::problem::Problem;
 use crate::http::query;
 use crate::service::Service;

@@ -1,6 +1,7 @@
 //! A scrub in the background: one at a time, and it can be stopped.
 
-use super::operator::{Operator, Sent, answered};
+use super::sent::{Sent, answered};
+use crate::http::Operator;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::extract::State;

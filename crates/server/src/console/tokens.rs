@@ -1,7 +1,8 @@
 //! Tokens and what operators did, for those who look after them.
 
-use super::operator::{Operator, Sent, answered};
+use super::sent::{Sent, answered};
 use crate::access::{Kept, NewToken};
+use crate::http::Operator;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::extract::{Path, State};

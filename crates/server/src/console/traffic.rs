@@ -1,6 +1,7 @@
 //! The traffic of this moment, from the meters.
 
-use super::operator::{Operator, answered};
+use super::sent::answered;
+use crate::http::Operator;
 use crate::meters::quantiles;
 use crate::service::Service;
 use axum::extract::State;

@@ -16,8 +16,8 @@ pub(crate) mod query;
 mod stream;
 pub(crate) mod strict;
 
-pub(crate) use door::Known;
 pub use door::Peer;
+pub(crate) use door::{Known, Operator};
 pub(crate) use pattern::{Asked, call, is_offered};
 
 use crate::service::Service;

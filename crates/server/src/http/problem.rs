@@ -52,11 +52,6 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "the row is not there")
     }
 
-    /// Its name, for logs.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// As JSON.
     pub fn to_json(&self) -> Json {
         let mut json = Map::new();

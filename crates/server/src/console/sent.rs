@@ -1,50 +1,18 @@
-//! Who may use the console, and how its requests are read.
+//! How the console's requests are read, and answered.
 
-use crate::access::Principal;
-use crate::http::Known;
 use crate::http::problem::Problem;
 use crate::http::strict;
-use crate::service::Service;
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use data::Result;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Map, Value as Json};
-use std::sync::Arc;
 
 /// Bytes of a body, at most: the console sends a few words.
 const BODY_BYTES_MAX: usize = 64 * 1024;
-
-/// Somebody who looks after the server. Others are told what they lack.
-#[derive(Clone, Debug)]
-pub struct Operator(pub Arc<Principal>);
-
-impl<S: Send + Sync> FromRequestParts<S> for Operator {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Operator, Problem> {
-        let Known(principal) = Known::from_request_parts(parts, state).await?;
-        match (principal.is_operator, &principal.token) {
-            (true, _) => Ok(Operator(principal)),
-            (false, None) => Err(Problem::unauthorized()),
-            (false, Some(_)) => {
-                let title = "this is for operators: `keyway token create --operator` makes a token";
-                Err(Problem::new(StatusCode::FORBIDDEN, "denied", title))
-            }
-        }
-    }
-}
-
-impl Operator {
-    /// Keeps what they did; what cannot be kept is not done.
-    pub async fn note(&self, service: &Service, action: &str, subject: &str) -> Result<()> {
-        service.book.note(self.0.name(), action, Some(subject)).await
-    }
-}
 
 /// A JSON object that was sent.
 #[derive(Debug)]
