@@ -128,7 +128,13 @@ pub(crate) enum Command {
         Whoever starts it is the caller that --as, --tenant and --role say.")]
     Mcp(Mcp),
     /// Make, list and revoke the tokens with which callers are known
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  \
+        keyway token create keyspace.toml --as ann\n  \
+        keyway token list keyspace.toml\n  \
+        keyway token revoke keyspace.toml 3kTMd0pQz7Xa"
+    )]
     Token(Token),
     /// Prove that every index says what the rows say, and mend what does not
     #[command(after_help = "Examples:\n  \

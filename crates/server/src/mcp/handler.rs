@@ -114,7 +114,7 @@ impl Handler {
         match &self.of {
             Of::Alone(keyway, _) => keyway.call_at(position, given, &caller, None).await,
             Of::Server(service) => {
-                call(service, &Asked { position, prepared, given, caller, id: None }).await
+                call(service, Asked { position, prepared, given, caller, id: None }).await
             }
         }
     }
