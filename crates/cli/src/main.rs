@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => commands::explain::run(&options, form),
         Command::Layout(options) => commands::layout::run(&options, form),
         Command::Doc(options) => commands::doc::run(&options, form),
+        Command::Generate(command) => commands::generate::run(&command, form),
         Command::Schema => commands::schema::run(),
         Command::Format(options) => commands::format::run(&options, form),
         Command::Run(options) => commands::run::run(&options, form),

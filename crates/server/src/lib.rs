@@ -2,7 +2,7 @@
 //! and who may use them.
 //!
 //! ```text
-//! request ─▶ door: host, load, token, rate ─┬─▶ /PATTERN     http/     a call, or a stream of answers
+//! request ─▶ door: host, load, token, rate ─┬─▶ /PATTERN     http/     a call, or a stream of them
 //!                                           ├─▶ /mcp         mcp/      the same calls, as tools
 //!                                           ├─▶ /-/…         console/  for operators
 //!                                           └─▶ /health, /metrics, /openapi.json

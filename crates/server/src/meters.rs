@@ -11,8 +11,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Seconds: a read of one row takes tens of microseconds, a distant store tens of milliseconds.
 const SECONDS: [f64; 14] = [
@@ -40,6 +41,8 @@ struct Because {
 pub struct Meters {
     registry: Registry,
     refused: Family<Because, Counter>,
+    /// The same for the console, which wants all of them at once.
+    problems: Mutex<BTreeMap<&'static str, u64>>,
     /// Requests under way.
     pub under_way: Gauge,
     /// Streams of changes.
@@ -66,43 +69,79 @@ pub struct PatternMeters {
     pub recent: Recent,
 }
 
-/// The last latencies, in microseconds.
-#[derive(Debug, Default)]
+/// The last calls: latencies in microseconds, and parts of bounds.
+#[derive(Debug)]
 pub struct Recent {
-    ring: std::sync::Mutex<Ring>,
+    began: Instant,
+    ring: Mutex<Ring>,
 }
 
 #[derive(Debug, Default)]
 struct Ring {
     next: usize,
-    calls: Vec<(u32, u8)>,
+    calls: Vec<RecentCall>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RecentCall {
+    microseconds: u32,
+    /// Tenths of a second since the ring began.
+    at: u32,
+    bound_percent: u8,
 }
 
 /// Calls that are remembered of each pattern.
 const RECENT: usize = 512;
 
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent { began: Instant::now(), ring: Mutex::default() }
+    }
+}
+
 impl Recent {
     fn note(&self, microseconds: u32, bound_percent: u8) {
         let Ok(mut ring) = self.ring.try_lock() else { return };
-        let at = ring.next % RECENT;
+        let call = RecentCall { microseconds, at: self.tenths(), bound_percent };
+        let place = ring.next % RECENT;
         ring.next = ring.next.wrapping_add(1);
-        match ring.calls.get_mut(at) {
-            Some(place) => *place = (microseconds, bound_percent),
-            None => ring.calls.push((microseconds, bound_percent)),
+        match ring.calls.get_mut(place) {
+            Some(place) => *place = call,
+            None => ring.calls.push(call),
         }
     }
 
+    fn tenths(&self) -> u32 {
+        u32::try_from(self.began.elapsed().as_millis() / 100).unwrap_or(u32::MAX)
+    }
+
+    /// The latencies of the calls that ended so short a time ago, in microseconds.
+    pub fn within(&self, time: Duration) -> Vec<u32> {
+        let tenths = u32::try_from(time.as_millis() / 100).unwrap_or(u32::MAX);
+        let since = self.tenths().saturating_sub(tenths);
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = ring.calls.iter().filter(|call| call.at >= since);
+        calls.map(|call| call.microseconds).collect()
+    }
+
     /// The latencies that half, nineteen of twenty, and ninety-nine of a hundred calls did not
-    /// pass, in microseconds, and the largest part of its bound that a call used, in percent.
+    /// pass, in microseconds, and the largest part of the rows in its bound that a call used, in
+    /// percent.
     pub fn quantiles(&self) -> Option<([u32; 3], u8)> {
         let ring = self.ring.lock().ok()?;
-        let mut times: Vec<u32> = ring.calls.iter().map(|(time, _)| *time).collect();
-        let bound = ring.calls.iter().map(|(_, bound)| *bound).max()?;
+        let times: Vec<u32> = ring.calls.iter().map(|call| call.microseconds).collect();
+        let bound = ring.calls.iter().map(|call| call.bound_percent).max()?;
         drop(ring);
-        times.sort_unstable();
-        let at = |percent: usize| times.get((times.len() - 1) * percent / 100).copied();
-        Some(([at(50)?, at(95)?, at(99)?], bound))
+        Some((quantiles(times)?, bound))
     }
+}
+
+/// The values that half, nineteen of twenty, and ninety-nine of a hundred do not pass.
+pub fn quantiles(mut values: Vec<u32>) -> Option<[u32; 3]> {
+    values.sort_unstable();
+    let last = values.len().checked_sub(1)?;
+    let at = |percent: usize| values.get(last * percent / 100).copied();
+    Some([at(50)?, at(95)?, at(99)?])
 }
 
 impl Meters {
@@ -149,7 +188,8 @@ impl Meters {
             })
         });
         let patterns = patterns.collect();
-        Meters { registry, refused, under_way, watchers, store_is_up, swept, patterns }
+        let problems = Mutex::default();
+        Meters { registry, refused, problems, under_way, watchers, store_is_up, swept, patterns }
     }
 
     /// The meters of each pattern, in the order of the file.
@@ -160,6 +200,14 @@ impl Meters {
     /// Counts a response that told a problem.
     pub fn refused(&self, problem: &'static str) {
         self.refused.get_or_create(&Because { problem }).inc();
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        *problems.entry(problem).or_default() += 1;
+    }
+
+    /// Responses that told a problem, by its name.
+    pub fn problems(&self) -> Vec<(&'static str, u64)> {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.iter().map(|(name, count)| (*name, *count)).collect()
     }
 
     /// Everything, as Prometheus reads it.
@@ -181,20 +229,24 @@ impl PatternMeters {
         let used = bounds.map_or(0.0, |bounds| used(usage, bounds));
         self.bound.observe(used);
         let microseconds = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        self.recent.note(microseconds, (used * 100.0).min(255.0) as u8);
+        let rows = bounds.map_or(0.0, |bounds| rows_used(usage, bounds));
+        self.recent.note(microseconds, (rows * 100.0).min(255.0) as u8);
     }
 }
 
 /// The part of its bound that a call used, of what it used most of.
 fn used(usage: &Usage, bounds: &Bounds) -> f64 {
-    let attempts = bounds.attempts.max(1);
-    let part = |used: u64, most: u64| used as f64 / most.saturating_mul(attempts).max(1) as f64;
-    let parts = [
-        part(usage.round_trips, bounds.round_trips),
-        part(usage.rows_read, bounds.rows_read),
-        part(usage.rows_written, bounds.rows_written),
-    ];
-    parts.into_iter().fold(0.0, f64::max)
+    part(usage.round_trips, bounds.round_trips, bounds).max(rows_used(usage, bounds))
+}
+
+/// The same of rows alone: most patterns need all their round trips, every time.
+fn rows_used(usage: &Usage, bounds: &Bounds) -> f64 {
+    let read = part(usage.rows_read, bounds.rows_read, bounds);
+    read.max(part(usage.rows_written, bounds.rows_written, bounds))
+}
+
+fn part(used: u64, most: u64, bounds: &Bounds) -> f64 {
+    used as f64 / most.saturating_mul(bounds.attempts.max(1)).max(1) as f64
 }
 
 #[cfg(test)]
@@ -217,6 +269,7 @@ mod tests {
         let ([half, _, most], _) = meters.patterns()[1].recent.quantiles().unwrap();
         assert_eq!((half, most), (2_000, 2_000));
         assert_eq!(meters.patterns()[0].recent.quantiles(), None);
+        assert_eq!(meters.problems(), [("argument", 1)]);
     }
 
     #[test]
@@ -225,5 +278,6 @@ mod tests {
         (0..2_000).for_each(|time| recent.note(time, (time % 7) as u8));
         let ([half, ..], bound) = recent.quantiles().unwrap();
         assert!((1_488..2_000).contains(&half) && bound == 6, "{half} {bound}");
+        assert_eq!(recent.within(Duration::from_secs(3_600)).len(), RECENT);
     }
 }

@@ -52,7 +52,7 @@ impl Service {
         let sessions = Sessions::new(options.clock.clone(), options.random.clone());
         let meters = Meters::new(runtime.patterns().iter().map(|prepared| prepared.name()));
         Ok(Arc::new(Service {
-            description: Description::new(keyway.keyspace()),
+            description: Description::new(keyway.keyspace(), keyway.store().kind),
             console: Console::default(),
             meters,
             rates: Rates::new(settings.calls_a_second),

@@ -75,6 +75,11 @@ pub(crate) enum Command {
         keyway doc keyspace.toml --svg > keyspace.svg\n  \
         keyway doc keyspace.toml --output docs     writes docs/NAME.md and docs/NAME.svg")]
     Doc(Doc),
+    /// Print what other programs read: the OpenAPI document of a keyspace
+    #[command(after_help = "Example:\n  \
+        keyway generate openapi keyspace.toml > openapi.json")]
+    #[command(subcommand)]
+    Generate(Generate),
     /// Print the JSON Schema of keyspace files, for editors
     #[command(after_help = "Example:\n  \
         keyway schema > keyway.schema.json\n\n\
@@ -123,7 +128,13 @@ pub(crate) enum Command {
         Whoever starts it is the caller that --as, --tenant and --role say.")]
     Mcp(Mcp),
     /// Make, list and revoke the tokens with which callers are known
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  \
+        keyway token create keyspace.toml --as ann\n  \
+        keyway token list keyspace.toml\n  \
+        keyway token revoke keyspace.toml 3kTMd0pQz7Xa"
+    )]
     Token(Token),
     /// Prove that every index says what the rows say, and mend what does not
     #[command(after_help = "Examples:\n  \
@@ -237,6 +248,24 @@ pub(crate) struct Doc {
     /// Print the Mermaid diagram
     #[arg(long)]
     pub(crate) mermaid: bool,
+}
+
+/// `keyway generate`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// OpenAPI 3.1: what `keyway serve` answers, one path a pattern
+    #[command(name = "openapi")]
+    OpenApi(GenerateOpenApi),
+}
+
+/// `keyway generate openapi`.
+#[derive(Args, Debug)]
+pub(crate) struct GenerateOpenApi {
+    /// The keyspace file
+    pub(crate) file: String,
+    /// The store whose patterns and bounds it tells [default: the file's first, or engine]
+    #[arg(long, value_name = "KIND", value_parser = store_parser())]
+    pub(crate) store: Option<StoreKind>,
 }
 
 /// `keyway format`.

@@ -7,6 +7,7 @@ pub(crate) mod doc;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod format;
+pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod layout;
 pub(crate) mod live;

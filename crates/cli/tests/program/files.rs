@@ -127,7 +127,7 @@ fn every_command_has_help_with_an_example() {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|command| *command != "help")
         .collect();
-    assert_eq!(commands.len(), 17, "{commands:?}");
+    assert_eq!(commands.len(), 21, "{commands:?}");
     for command in commands {
         let ran = keyway(&[command, "--help"]);
         assert_eq!(ran.status, 0);

@@ -75,6 +75,21 @@ fn layout_as_json() {
 }
 
 #[test]
+fn openapi_of_every_application() {
+    for app in apps() {
+        let printed = keyway(&["generate", "openapi", &app]);
+        assert_eq!((printed.status, printed.complaint.as_str()), (0, ""), "{app}");
+        let document: serde_json::Value = serde_json::from_str(&printed.output).unwrap();
+        assert_eq!(document["openapi"], "3.1.0", "{app}");
+        assert!(document["paths"].as_object().unwrap().len() > 3, "{app}");
+    }
+    let there = keyway(&["generate", "openapi", CHAT, "--store", "redis"]).output;
+    let refused = keyway(&["generate", "openapi", CHAT, "--store", "redis-cluster"]).output;
+    assert!(there.contains("\"/open_direct\"") && there.contains("On redis, a call takes at most"));
+    assert!(!refused.contains("\"/open_direct\""), "a pattern that the store refuses");
+}
+
+#[test]
 fn documents_are_printed_or_written() {
     let page = keyway(&["doc", CHAT]);
     assert_eq!(page.status, 0);

@@ -4,10 +4,10 @@
 //! Authorization: Bearer kw_… ─parse─▶ Token ─id─▶ kept row ─hash, constant time─▶ Principal
 //! ```
 //!
-//! A token is shown once; the book keeps its keyed hash. A book is a keyspace of its own, on a store
-//! of its own, so that an application's data and the keys to it never lie together. Whoever has a
-//! valid token is looked up again after a while: a token that another program revoked is worth
-//! nothing after [`KNOWN_FOR`].
+//! A token is shown once; the book keeps its keyed hash. A book is a keyspace of its own, on a
+//! store of its own, so that an application's data and the keys to it never lie together. Whoever
+//! has a valid token is looked up again after a while: a token that another program revoked is
+//! worth nothing after [`KNOWN_FOR`].
 
 mod book;
 mod pepper;

@@ -54,8 +54,13 @@ pub async fn id(
     let Some(given) = headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
     let refused =
         |title: &str| Problem::new(StatusCode::BAD_REQUEST, "idempotency_key", title.to_string());
-    let key = given.to_str().ok().map(|key| key.trim_matches('"'));
-    let key = key.filter(|key| !key.is_empty() && key.len() <= KEY_LETTERS_MAX);
+    // Structured headers have texts in quotes; most clients send the bare key.
+    let key = given
+        .to_str()
+        .ok()
+        .map(|key| key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key));
+    let is_plain = |key: &str| key.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"');
+    let key = key.filter(|key| (1..=KEY_LETTERS_MAX).contains(&key.len()) && is_plain(key));
     let key = key.ok_or_else(|| refused("Idempotency-Key is 1 to 255 plain letters"))?;
     let parsed = key.parse::<CommitId>().ok();
     if let Some(id) = parsed.filter(|id| id.as_bytes().get(6).is_some_and(|byte| byte >> 4 == 7)) {

@@ -29,8 +29,9 @@ const TENANT: HeaderName = HeaderName::from_static("keyway-tenant");
 const ROLES: HeaderName = HeaderName::from_static("keyway-roles");
 
 /// What a page of the console may load: only what came from here.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
 
 /// Where a request came from.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,33 @@ impl<S: Send + Sync> FromRequestParts<S> for Known {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Known, Problem> {
         parts.extensions.get::<Known>().cloned().ok_or_else(Problem::unauthorized)
+    }
+}
+
+/// Somebody who looks after the server. Others are told what they lack.
+#[derive(Clone, Debug)]
+pub struct Operator(pub Arc<Principal>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Operator, Problem> {
+        let Known(principal) = Known::from_request_parts(parts, state).await?;
+        match (principal.is_operator, &principal.token) {
+            (true, _) => Ok(Operator(principal)),
+            (false, None) => Err(Problem::unauthorized()),
+            (false, Some(_)) => {
+                let title = "this is for operators: `keyway token create --operator` makes a token";
+                Err(Problem::new(StatusCode::FORBIDDEN, "denied", title))
+            }
+        }
+    }
+}
+
+impl Operator {
+    /// Keeps what they did; what cannot be kept is not done.
+    pub async fn note(&self, service: &Service, action: &str, subject: &str) -> data::Result<()> {
+        service.book.note(self.0.name(), action, Some(subject)).await
     }
 }
 
@@ -66,7 +94,9 @@ pub async fn door(State(service): State<Arc<Service>>, request: Request, next: N
     let (round_trips, rows) =
         usage.map_or((0, 0), |usage| (usage.round_trips, usage.rows_read + usage.rows_written));
     span.record("status", status).record("round_trips", round_trips).record("rows", rows);
-    tracing::info!(%method, path, status, problem = told, microseconds, round_trips, rows, "request");
+    tracing::info!(
+        %method, path, status, problem = told, microseconds, round_trips, rows, "request"
+    );
     let mut response = response;
     protect(response.headers_mut());
     response

@@ -10,15 +10,15 @@
 mod conditions;
 mod door;
 mod own;
-mod pattern;
+pub(crate) mod pattern;
 pub(crate) mod problem;
-mod query;
+pub(crate) mod query;
 mod stream;
 pub(crate) mod strict;
 
-pub(crate) use door::Known;
 pub use door::Peer;
-pub(crate) use pattern::{Asked, call};
+pub(crate) use door::{Known, Operator};
+pub(crate) use pattern::{Asked, call, is_offered};
 
 use crate::service::Service;
 use crate::{console, mcp};

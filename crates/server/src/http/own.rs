@@ -1,5 +1,6 @@
 //! Endpoints of the server itself.
 
+use super::door::Operator;
 use super::problem::Problem;
 use crate::service::Service;
 use axum::extract::State;
@@ -30,8 +31,12 @@ async fn store_is_up(service: &Service) -> bool {
     is_up
 }
 
-/// Numbers about the traffic, for whoever looks after the server.
-pub async fn metrics(State(service): State<Arc<Service>>) -> Result<Response, Problem> {
+/// Numbers about the traffic, for whoever looks after the server: what is asked how often is
+/// nobody else's business.
+pub async fn metrics(
+    State(service): State<Arc<Service>>,
+    _: Operator,
+) -> Result<Response, Problem> {
     store_is_up(&service).await;
     service.meters.swept.set(i64::try_from(service.keyway.swept()).unwrap_or(i64::MAX));
     let written = service.meters.text().map_err(|_| {

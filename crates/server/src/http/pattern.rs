@@ -81,7 +81,7 @@ pub async fn answer(
     };
     match asked.await {
         Ok((asked, true)) => stream::answer(service, asked).await,
-        Ok((asked, false)) => respond(&service, &asked, &parts.headers).await,
+        Ok((asked, false)) => respond(&service, asked, &parts.headers).await,
         Err(problem) => {
             if let Some(meters) = service.meters.patterns().get(position) {
                 meters.failed.inc();
@@ -166,7 +166,7 @@ fn from_body(
 
 /// The body of a request, if it is JSON and not too large. A body that says it is too large is not
 /// read at all.
-async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let most = service.settings.body_bytes_max;
     let too_large = || {
         let title = "the body is larger than it may be";
@@ -211,13 +211,13 @@ async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Byte
 }
 
 /// Makes a call and counts it.
-pub async fn call(service: &Service, asked: &Asked) -> Result<Reply, Error> {
+pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     let begun = Instant::now();
-    let (position, given) = (asked.position, asked.given.clone());
-    let reply = service.keyway.call_at(position, given, &asked.caller, asked.id).await;
-    if let Some(meters) = service.meters.patterns().get(asked.position) {
+    let Asked { position, prepared, given, caller, id } = asked;
+    let reply = service.keyway.call_at(position, given, &caller, id).await;
+    if let Some(meters) = service.meters.patterns().get(position) {
         match &reply {
-            Ok(reply) => meters.answered(begun.elapsed(), &reply.usage, asked.prepared.bounds()),
+            Ok(reply) => meters.answered(begun.elapsed(), &reply.usage, prepared.bounds()),
             Err(_) => {
                 meters.failed.inc();
             }
@@ -226,16 +226,15 @@ pub async fn call(service: &Service, asked: &Asked) -> Result<Reply, Error> {
     reply
 }
 
-async fn respond(service: &Service, asked: &Asked, headers: &HeaderMap) -> Response {
+async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> Response {
+    let pattern = asked.prepared.pattern.clone();
     let reply = match call(service, asked).await {
         Ok(reply) => reply,
         Err(error) => return refusal(&error, headers).into_response(),
     };
     let version = version(&reply.answer);
     let mut response = match version {
-        Some(version)
-            if asked.prepared.pattern.verb.is_read() && conditions::is_known(headers, version) =>
-        {
+        Some(version) if pattern.verb.is_read() && conditions::is_known(headers, version) => {
             StatusCode::NOT_MODIFIED.into_response()
         }
         _ => match body(service, &reply.answer) {
@@ -253,7 +252,7 @@ async fn respond(service: &Service, asked: &Asked, headers: &HeaderMap) -> Respo
         headers.insert(ETAG, tag);
     }
     // What one caller is answered is nobody else's.
-    let is_public = asked.prepared.pattern.allow == Allow::Public;
+    let is_public = pattern.allow == Allow::Public;
     let kept = if is_public { "public, no-cache" } else { "no-store" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
     headers.insert(header::VARY, HeaderValue::from_static("authorization, accept"));

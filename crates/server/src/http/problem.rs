@@ -17,7 +17,7 @@ pub struct Problem {
     /// What is wrong, in a sentence.
     title: String,
     /// What varies.
-    members: Map<String, Json>,
+    members: Box<Map<String, Json>>,
     /// Seconds to wait before the same request.
     retry_after: Option<u64>,
 }
@@ -26,7 +26,7 @@ impl Problem {
     /// A problem of the request itself.
     pub fn new(status: StatusCode, name: &'static str, title: impl Into<String>) -> Problem {
         let title = title.into();
-        Problem { status, name, title, members: Map::new(), retry_after: None }
+        Problem { status, name, title, members: Box::default(), retry_after: None }
     }
 
     /// The same with something that varies.
@@ -52,25 +52,20 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "the row is not there")
     }
 
-    /// Its name, for logs.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// As JSON.
     pub fn to_json(&self) -> Json {
         let mut json = Map::new();
         json.insert("type".to_string(), format!("urn:keyway:problem:{}", self.name).into());
         json.insert("title".to_string(), self.title.as_str().into());
         json.insert("status".to_string(), self.status.as_u16().into());
-        json.extend(self.members.clone());
+        json.extend((*self.members).clone());
         Json::Object(json)
     }
 
     /// As a sentence, for whoever reads no JSON.
     pub fn sentence(&self) -> String {
         let mut sentence = self.title.clone();
-        for (name, value) in &self.members {
+        for (name, value) in self.members.iter() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             sentence.push_str(&format!("; {name}: {value}"));
         }

@@ -16,7 +16,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use data::watch::Watch;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use keyspace::model::StoreKind;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -82,7 +82,8 @@ pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
         };
         Some((Ok::<_, Infallible>(event), live))
     });
-    let all = futures_util::StreamExt::chain(stream::iter([Ok(first)]), rest);
+    // Some readers ask once more after the end.
+    let all = stream::iter([Ok(first)]).chain(rest).fuse();
     let mut response = Response::new(Body::from_stream(all));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(TYPE));

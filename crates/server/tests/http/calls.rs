@@ -129,7 +129,7 @@ async fn the_server_says_how_it_is() {
     assert_eq!((health.status, health.json()), (StatusCode::OK, json!({"status": "up"})));
     setup.get(&setup.ann, "/notes").await;
     setup.get(&setup.ann, "/notes?limit=x").await;
-    let numbers = String::from_utf8(setup.get("", "/metrics").await.body).unwrap();
+    let numbers = String::from_utf8(setup.get(&setup.operator, "/metrics").await.body).unwrap();
     for line in [
         "keyway_calls_answered_total{pattern=\"notes\"} 1",
         "keyway_calls_failed_total{pattern=\"notes\"} 1",

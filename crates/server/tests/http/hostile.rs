@@ -248,7 +248,7 @@ async fn queries_that_are_no_text() {
     for query in ["note_id=%ff", "note_id=%C0%AF", "note_id=%ED%A0%80", "%00", "=", "&&", "note_id"]
     {
         let answered = setup.get(&setup.ann, &format!("/note?{query}")).await;
-        assert_eq!(answered.status.is_client_error(), true, "{query}");
+        assert!(answered.status.is_client_error(), "{query}");
         is_no_failure(&answered, query);
     }
     let long = format!("/notes?{}", "limit=1&".repeat(5_000));

@@ -109,7 +109,7 @@ async fn a_stream_that_is_dropped_waits_no_more() {
     }
     drop(streams);
     assert_eq!(watchers.count(), 0);
-    let numbers = String::from_utf8(setup.get("", "/metrics").await.body).unwrap();
+    let numbers = String::from_utf8(setup.get(&setup.operator, "/metrics").await.body).unwrap();
     assert!(numbers.contains("keyway_watchers 0"), "{numbers}");
 }
 

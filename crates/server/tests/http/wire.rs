@@ -84,7 +84,7 @@ async fn lies_about_lengths_and_lines_are_refused() {
         format!("{front}Content-Length: -1\r\n\r\n{body}"),
         format!("{front}Content-Length: 13\r\nTransfer-Encoding: gzip\r\n\r\n{body}"),
         format!("{front}X-Evil: a\nX: b\0\r\n\r\n{body}"),
-        format!("GET /notes\r\nX HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        "GET /notes\r\nX HTTP/1.1\r\nHost: localhost\r\n\r\n".to_string(),
         "\x16\x03\x01\x02\x00".to_string() + "no TLS here\r\n\r\n",
     ] {
         let answer = running.exchange(&lie).await;
@@ -114,8 +114,9 @@ async fn what_comes_too_slowly_is_given_up() {
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
     let token = &running.setup.ann;
     let slow_body = format!(
-        "POST /write_note HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 100\r\n\
-         Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n\r\n{{"
+        "POST /write_note HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Length: 100\r\nContent-Type: application/json\r\n\
+         Authorization: Bearer {token}\r\n\r\n{{"
     );
     let answer = running.exchange(&slow_body).await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -193,7 +194,7 @@ async fn requests_under_way_end_before_the_server_does() {
     let service = running.setup.service.clone();
     // The request is under way when the server is told to end.
     loop {
-        let numbers = running.setup.get("", "/metrics").await.body;
+        let numbers = running.setup.get(&running.setup.operator, "/metrics").await.body;
         if String::from_utf8(numbers).unwrap().contains("keyway_requests_under_way 2") {
             break;
         }

@@ -1,0 +1,219 @@
+//! A scrub in the background: one at a time, and it can be stopped.
+
+use super::sent::{Sent, answered};
+use crate::http::Operator;
+use crate::http::problem::Problem;
+use crate::service::Service;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use data::clock::Milliseconds;
+use data::maintain::{self, ScrubCounts};
+use data::schema::{Schema, Space};
+use data::store::Key;
+use keyspace::model::Part;
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::task::AbortHandle;
+
+/// Problems that are remembered; all are counted.
+const PROBLEMS_MAX: usize = 500;
+
+/// The scrub that runs, or the last that ran.
+#[derive(Debug, Default)]
+pub struct Scrubs {
+    last: Mutex<Option<Run>>,
+}
+
+#[derive(Debug)]
+struct Run {
+    by: String,
+    repair: bool,
+    began_at: Milliseconds,
+    ended_at: Option<Milliseconds>,
+    state: Progress,
+    counts: ScrubCounts,
+    problems: Vec<Json>,
+    task: Option<AbortHandle>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Progress {
+    Running,
+    Done,
+    Stopped,
+    Failed(String),
+}
+
+impl Scrubs {
+    fn locked(&self) -> MutexGuard<'_, Option<Run>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, state: Progress, at: Milliseconds) -> bool {
+        let mut last = self.locked();
+        let running = last.as_mut().filter(|run| run.state == Progress::Running);
+        let Some(run) = running else { return false };
+        run.state = state;
+        run.ended_at = Some(at);
+        if let Some(task) = run.task.take() {
+            task.abort();
+        }
+        true
+    }
+}
+
+/// Begins a scrub, unless one runs.
+pub async fn start(
+    State(service): State<Arc<Service>>,
+    operator: Operator,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let repair = sent.flag("repair")?;
+    let is_running = || {
+        let last = service.console.scrubs.locked();
+        last.as_ref().is_some_and(|run| run.state == Progress::Running)
+    };
+    let refused = || {
+        let title = "a scrub runs already: wait for it, or stop it";
+        Problem::new(StatusCode::CONFLICT, "scrub_runs", title)
+    };
+    if is_running() {
+        return Err(refused());
+    }
+    let subject = if repair { "look and repair" } else { "look only" };
+    operator.note(&service, "scrub started", subject).await?;
+    {
+        let mut last = service.console.scrubs.locked();
+        if last.as_ref().is_some_and(|run| run.state == Progress::Running) {
+            return Err(refused());
+        }
+        let task = tokio::spawn(run(service.clone(), repair));
+        *last = Some(Run {
+            by: operator.0.name().to_string(),
+            repair,
+            began_at: service.keyway.runtime().options().clock.now(),
+            ended_at: None,
+            state: Progress::Running,
+            counts: ScrubCounts::default(),
+            problems: Vec::new(),
+            task: Some(task.abort_handle()),
+        });
+    }
+    Ok(shown(&service))
+}
+
+/// Stops the scrub that runs. Repairs are whole commits: none is left half done.
+pub async fn stop(
+    State(service): State<Arc<Service>>,
+    operator: Operator,
+    _: Sent,
+) -> Result<Response, Problem> {
+    operator.note(&service, "scrub stopped", "the one that runs").await?;
+    let now = service.keyway.runtime().options().clock.now();
+    match service.console.scrubs.end(Progress::Stopped, now) {
+        true => Ok(shown(&service)),
+        false => {
+            let title = "no scrub runs";
+            Err(Problem::new(StatusCode::CONFLICT, "no_scrub", title))
+        }
+    }
+}
+
+/// How far it is, and what it found.
+pub async fn state(State(service): State<Arc<Service>>, _: Operator) -> Response {
+    shown(&service)
+}
+
+async fn run(service: Arc<Service>, repair: bool) {
+    let runtime = service.keyway.runtime();
+    let schema = runtime.schema();
+    let clock = runtime.options().clock.as_ref();
+    let scrub = maintain::Scrub {
+        store: runtime.store().as_ref(),
+        schema,
+        clock,
+        random: runtime.options().random.as_ref(),
+        repair,
+    };
+    let mut seen = |problem: Option<&maintain::Problem>, counts: &ScrubCounts| {
+        let mut last = service.console.scrubs.locked();
+        let Some(run) = last.as_mut() else { return };
+        run.counts = *counts;
+        if let Some(problem) = problem.filter(|_| run.problems.len() < PROBLEMS_MAX) {
+            run.problems.push(found(schema, problem));
+        }
+    };
+    let state = match scrub.run(&mut seen).await {
+        Ok(counts) => {
+            if let Some(run) = service.console.scrubs.locked().as_mut() {
+                run.counts = counts;
+            }
+            Progress::Done
+        }
+        Err(error) => {
+            tracing::error!(?error, "a scrub failed");
+            Progress::Failed(error.message().to_string())
+        }
+    };
+    service.console.scrubs.end(state, clock.now());
+}
+
+fn found(schema: &Schema, problem: &maintain::Problem) -> Json {
+    json!({
+        "kind": problem.kind.name(),
+        "collection": problem.collection,
+        "index": problem.index,
+        "key": key_shown(schema, &problem.key),
+        "repaired": problem.repaired,
+    })
+}
+
+fn shown(service: &Service) -> Response {
+    let last = service.console.scrubs.locked();
+    let Some(run) = last.as_ref() else { return answered(&json!({ "state": "none" })) };
+    let (state, reason) = match &run.state {
+        Progress::Running => ("running", None),
+        Progress::Done => ("done", None),
+        Progress::Stopped => ("stopped", None),
+        Progress::Failed(reason) => ("failed", Some(reason)),
+    };
+    answered(&json!({
+        "state": state,
+        "reason": reason,
+        "repair": run.repair,
+        "by": run.by,
+        "began_at": run.began_at,
+        "ended_at": run.ended_at,
+        "rows": run.counts.rows,
+        "entries": run.counts.entries,
+        "found": run.counts.problems,
+        "repaired": run.counts.repaired,
+        "problems": run.problems,
+    }))
+}
+
+/// The text of a row's or an entry's key; its bytes where they cannot be read.
+fn key_shown(schema: &Schema, key: &Key) -> String {
+    text(schema, key).unwrap_or_else(|| {
+        let bytes = key.bytes().iter().map(|byte| format!("{byte:02x}"));
+        format!("0x{}", bytes.collect::<String>())
+    })
+}
+
+fn text(schema: &Schema, key: &Key) -> Option<String> {
+    let space = schema.space(key.space()).ok()?;
+    let model = match space {
+        Space::Rows(collection) => &collection.model.key,
+        Space::Entries(collection, index) => &collection.indexes.get(*index)?.model.key,
+        Space::Slices(_) => return None,
+    };
+    let shape = space.key()?;
+    let mut values = shape.decode(key).ok()?.into_iter().zip(&shape.types);
+    let parts = model.parts.iter().map(|part| match part {
+        Part::Literal(literal) => Some(literal.clone()),
+        Part::Segment(_) => values.next().map(|(value, of)| value.to_text(of)),
+    });
+    let parts = parts.collect::<Option<Vec<_>>>()?;
+    Some(parts.join(&schema.keyspace().separator.to_string()))
+}

@@ -1,0 +1,55 @@
+//! The traffic of this moment, from the meters.
+
+use super::sent::answered;
+use crate::http::Operator;
+use crate::meters::quantiles;
+use crate::service::Service;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a moment is: as long as a page waits before it asks again, and a little more.
+const MOMENT: Duration = Duration::from_millis(2_500);
+
+/// Counts since the server started, and latencies of the last moment.
+pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
+    let meters = &service.meters;
+    let (mut answered_count, mut failed_count) = (0, 0);
+    let mut latest = Vec::new();
+    let mut patterns = Vec::new();
+    let names = service.keyway.runtime().patterns().iter().map(|prepared| prepared.name());
+    for (name, pattern) in names.zip(meters.patterns()) {
+        let (answered, failed) = (pattern.answered.get(), pattern.failed.get());
+        if answered + failed == 0 {
+            continue;
+        }
+        answered_count += answered;
+        failed_count += failed;
+        latest.extend(pattern.recent.within(MOMENT));
+        let (times, bound) = pattern.recent.quantiles().unwrap_or_default();
+        patterns.push(json!({
+            "name": name,
+            "answered": answered,
+            "failed": failed,
+            "microseconds": times,
+            "bound_percent": bound,
+        }));
+    }
+    let problems: Map<String, Json> = meters
+        .problems()
+        .into_iter()
+        .map(|(name, count)| (name.to_string(), count.into()))
+        .collect();
+    answered(&json!({
+        "answered": answered_count,
+        "failed": failed_count,
+        "microseconds": quantiles(latest),
+        "under_way": meters.under_way.get(),
+        "watchers": meters.watchers.get(),
+        "swept": service.keyway.swept(),
+        "problems": problems,
+        "patterns": patterns,
+    }))
+}
