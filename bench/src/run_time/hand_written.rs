@@ -118,7 +118,11 @@ fn place_front(cell: u64) -> Vec<u8> {
 }
 
 /// The version of a row, of which there is none where it is bare.
-type Version = [u8; 16];
+pub type Version = [u8; 16];
+
+/// A note that is there already.
+#[derive(Debug)]
+pub struct Taken;
 
 fn pack(note: &Note, version: Option<&Version>) -> Vec<u8> {
     let mut value = Vec::with_capacity(40 + note.title.len() + note.words.len() + note.tag.len());
@@ -175,7 +179,7 @@ fn end_of(front: &[u8]) -> Vec<u8> {
 }
 
 impl HandWritten {
-    fn open(path: &Path, sync: Sync, keeps_promises: bool) -> HandWritten {
+    pub fn open(path: &Path, sync: Sync, keeps_promises: bool) -> HandWritten {
         let (database, table) = open_database(path);
         let rows = table("rows");
         let calls = keeps_promises.then(|| Calls {
@@ -186,7 +190,8 @@ impl HandWritten {
         HandWritten { database, rows, calls, sync, group: Group::default() }
     }
 
-    fn write(&self, notes: &[Note]) {
+    /// One commit; the version of its rows.
+    pub fn write(&self, notes: &[Note]) -> Result<Option<Version>, Taken> {
         let mut batch = self.database.batch();
         let mut version = None;
         let mut judging = None;
@@ -200,8 +205,8 @@ impl HandWritten {
         }
         for note in notes {
             let key = note_key(note.author, note.note_id);
-            if judging.is_some() {
-                assert!(self.rows.get(key).unwrap().is_none(), "the key is taken");
+            if judging.is_some() && self.rows.get(key).unwrap().is_some() {
+                return Err(Taken);
             }
             let mut tag = tag_front(&note.tag);
             tag.extend_from_slice(&key[9..]);
@@ -221,6 +226,7 @@ impl HandWritten {
                 self.wait_for_disk();
             }
         }
+        Ok(version)
     }
 
     fn wait_for_disk(&self) {
@@ -243,6 +249,32 @@ impl HandWritten {
         }
     }
 
+    /// One note by its key, with its version.
+    #[allow(dead_code, reason = "only servers show versions")]
+    pub fn get_versioned(&self, author: u64, note_id: u128) -> Option<(Note, Version)> {
+        let key = note_key(author, note_id);
+        let value = self.rows.get(key).unwrap()?;
+        let version = value[..size_of::<Version>()].try_into().unwrap();
+        Some((unpack(&key, self.content(&value)), version))
+    }
+
+    /// The newest notes of a user, or those that follow one of them.
+    pub fn page_after(&self, author: u64, rows: usize, after: Option<u128>) -> Page {
+        let mut front = vec![NOTE];
+        front.extend_from_slice(&author.to_be_bytes());
+        let end = end_of(&front);
+        if let Some(note_id) = after {
+            front = note_key(author, note_id).to_vec();
+            front.push(0);
+        }
+        let mut range = self.rows.range(front..end);
+        let notes = range.by_ref().take(rows).map(|item| {
+            let (key, value) = item.into_inner().unwrap();
+            unpack(&key, self.content(&value))
+        });
+        Page { notes: notes.collect(), more: range.next().is_some() }
+    }
+
     /// A row without its version.
     fn content<'v>(&self, value: &'v [u8]) -> &'v [u8] {
         if self.calls.is_some() { &value[size_of::<Version>()..] } else { value }
@@ -259,11 +291,11 @@ impl HandWritten {
 
 impl Contender for HandWritten {
     fn load(&self, notes: Vec<Note>) {
-        self.write(&notes);
+        self.write(&notes).expect("no key is taken");
     }
 
     fn insert(&self, note: Note) {
-        self.write(&[note]);
+        self.write(&[note]).expect("the key is not taken");
     }
 
     fn get(&self, author: u64, note_id: u128) -> Option<Note> {
@@ -272,15 +304,7 @@ impl Contender for HandWritten {
     }
 
     fn page(&self, author: u64, rows: usize) -> Page {
-        let mut front = vec![NOTE];
-        front.extend_from_slice(&author.to_be_bytes());
-        let end = end_of(&front);
-        let mut range = self.rows.range(front..end);
-        let notes = range.by_ref().take(rows).map(|item| {
-            let (key, value) = item.into_inner().unwrap();
-            unpack(&key, self.content(&value))
-        });
-        Page { notes: notes.collect(), more: range.next().is_some() }
+        self.page_after(author, rows, None)
     }
 
     fn tagged(&self, tag: &str, rows: usize) -> Page {
