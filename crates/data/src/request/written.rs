@@ -9,7 +9,7 @@ use super::next::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::Version;
-use crate::value::Value;
+use crate::value::{Value, scalar_text};
 use keyspace::model::Type;
 use serde::Serialize;
 
@@ -109,6 +109,13 @@ impl Value {
         match self {
             Value::Text(text) => write(text, out),
             Value::Json(json) => write(json, out),
+            // Of these, the text of every value is letters, digits and signs that stand for themselves.
+            Value::Uuid(_) | Value::TimeUuid(_) | Value::Ulid(_) | Value::Timestamp(_) => {
+                out.push(b'"');
+                out.extend_from_slice(scalar_text(self).as_bytes());
+                out.push(b'"');
+                Ok(())
+            }
             other => write(&other.to_json(of), out),
         }
     }

@@ -58,13 +58,17 @@ impl CommitId {
 
 impl fmt::Display for CommitId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |half: u8| char::from(*DIGITS.get(usize::from(half)).unwrap_or(&b'0'));
+        let mut text = String::with_capacity(36);
         for (number, byte) in self.0.iter().enumerate() {
             if matches!(number, 4 | 6 | 8 | 10) {
-                formatter.write_str("-")?;
+                text.push('-');
             }
-            write!(formatter, "{byte:02x}")?;
+            text.push(digit(byte >> 4));
+            text.push(digit(byte & 0x0f));
         }
-        Ok(())
+        formatter.write_str(&text)
     }
 }
 

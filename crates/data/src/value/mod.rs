@@ -13,6 +13,8 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub(crate) use text::scalar_text;
 mod time;
 
 use bytes::Bytes;

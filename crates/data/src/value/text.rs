@@ -104,7 +104,7 @@ pub(super) fn scalar(text: &str, of: &Type) -> Result<Value> {
 }
 
 /// The text of a value that has one in keys.
-pub(super) fn scalar_text(value: &Value) -> String {
+pub(crate) fn scalar_text(value: &Value) -> String {
     // A UUID of another version than its type asks for is still shown.
     let value = match value {
         Value::TimeUuid(bytes) => Some(keyspace::key::Value::Uuid(*bytes)),

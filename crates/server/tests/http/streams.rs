@@ -138,6 +138,25 @@ async fn writers_in_a_hurry_are_seen_at_last() {
 }
 
 #[tokio::test]
+async fn a_page_with_more_behind_it_is_not_told_twice() {
+    let setup = Setup::new().await;
+    for number in 0..3 {
+        setup.write(&setup.ann, "/write_note", json!({"title": format!("{number}")})).await;
+    }
+    let mut stream = Stream::open(&setup, &setup.ann, "/notes?limit=2&watch").await;
+    assert!(stream.next().await.1["next"].is_string());
+    // It lies behind the page: whoever watches is woken, and has nothing to tell.
+    let last = setup.write(&setup.ann, "/write_note", json!({"title": "last"})).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let page = setup.get(&setup.ann, "/notes?limit=1").await.json();
+    let first = setup.write(&setup.ann, "/star", json!({"note_id": page["rows"][0]["note_id"]}));
+    let first = first.await;
+    let told = stream.next().await.1;
+    assert_eq!(told["rows"][0], first["row"]);
+    assert_ne!(told["rows"][1], last["row"]);
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_told_before_the_stream_begins() {
     let setup = Setup::new().await;
     for (token, path, status) in [
