@@ -109,7 +109,7 @@ impl Value {
         match self {
             Value::Text(text) => write(text, out),
             Value::Json(json) => write(json, out),
-            // Of these, the text of every value is letters, digits and signs that stand for themselves.
+            // Of these, every text is letters, digits and signs that stand for themselves.
             Value::Uuid(_) | Value::TimeUuid(_) | Value::Ulid(_) | Value::Timestamp(_) => {
                 out.push(b'"');
                 out.extend_from_slice(scalar_text(self).as_bytes());
