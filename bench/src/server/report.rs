@@ -143,14 +143,14 @@ A profile of both at 16 connections (without link-time optimisation, on a busy m
 were cut, so these are rough) says what a request costs more than by hand, in µs:
 
 - A read costs 26 against 15. Sending costs both the same. About 3 lie around the handler: what
-  every request passes (host, load, token, headers for browsers, numbers, compression that may be asked
-  for), each a layer of its own. About 4 lie in the call and its answer: arguments are found by
-  their names, who may is asked, work is counted, and the row is written by its table of fields,
-  where a handler written for one question has all of that in its code.
+  every request passes (host, load, token, headers for browsers, numbers, compression that may be
+  asked for), each a layer of its own. About 4 lie in the call and its answer: arguments are found
+  by their names, who may is asked, work is counted, and the row is written by its table of
+  fields, where a handler written for one question has all of that in its code.
 - The newest 20 cost 62 against 39: sealing the cursor, and the same for each of 20 rows.
 - Making a note costs 82 against 42. The commit is 19 of it, 12 of them the engine's own work,
-  which is 6 by hand; why it differs was not found. The rest is spread thinly over reading the body, the
-  answer and the layers.
+  which is 6 by hand; why it differs was not found. The rest is spread thinly over reading the
+  body, the answer and the layers.
 - webdis hands text through to Redis and looks at none of it. It is ahead where there are many
   connections or something is made.
 ";
