@@ -144,7 +144,7 @@ impl IntoFuture for Calling {
                 Some(problem) => Err(problem),
                 None => {
                     let Calling { keyway, position, given, caller, id, .. } = self;
-                    keyway.send(position, given, &caller, id).await
+                    keyway.call_at(position, given, &caller, id).await
                 }
             }
         })

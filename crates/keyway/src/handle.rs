@@ -89,7 +89,7 @@ impl Keyway {
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
         let mut all = runtime.patterns().iter();
         let position = all.position(|other| Arc::ptr_eq(other, prepared));
-        let reply = self.send(position.unwrap_or(usize::MAX), given, caller, None).await?;
+        let reply = self.call_at(position.unwrap_or(usize::MAX), given, caller, None).await?;
         reply.answer.to_json(runtime.schema())
     }
 
@@ -141,19 +141,7 @@ impl Keyway {
         }
     }
 
-    /// A call by the position of its pattern in the file, with what is given for each argument: for
-    /// whoever looks patterns up once and calls them often.
-    pub async fn call_at(
-        &self,
-        position: usize,
-        given: Vec<Given>,
-        caller: &Caller,
-        id: Option<CommitId>,
-    ) -> Result<Reply> {
-        self.send(position, given, caller, id).await
-    }
-
-    /// The same for a read, with what it has looked at: see [`data::watch`].
+    /// A read by the position of its pattern, with what it has looked at: see [`data::watch`].
     pub async fn look_at(
         &self,
         position: usize,
@@ -169,8 +157,9 @@ impl Keyway {
         self.0.swept.load(Ordering::Relaxed)
     }
 
-    /// A call by the position of its pattern.
-    pub(crate) async fn send(
+    /// A call by the position of its pattern in the file, with what is given for each argument: for
+    /// whoever looks patterns up once and calls them often.
+    pub async fn call_at(
         &self,
         position: usize,
         given: Vec<Given>,

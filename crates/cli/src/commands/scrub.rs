@@ -9,9 +9,6 @@ use crate::open::{Opened, Wanted, open};
 use crate::progress::Progress;
 use crate::table::escaped;
 use data::maintain::{self, Problem, ScrubCounts};
-use data::schema::{Schema, Space};
-use data::store::Key;
-use keyspace::model::Part;
 use keyspace::parse::grouped;
 use serde_json::json;
 
@@ -53,7 +50,7 @@ fn scrub(options: &Scrub, opened: &Opened, form: Form) -> Result<Answer, Failure
     let mut seen = |problem: Option<&Problem>, counts: &ScrubCounts| {
         progress.at(counts.rows + counts.entries, 0);
         let Some(problem) = problem else { return };
-        let key = shown_key(schema, &problem.key);
+        let key = escaped(&maintain::key_shown(schema, &problem.key));
         if form.json {
             let comma = if std::mem::take(&mut first) { "" } else { "," };
             write(&format!("{comma}\n  {}", object(problem, &key)));
@@ -118,29 +115,4 @@ fn summary(counts: &ScrubCounts, repair: bool) -> String {
             format!("{looked}: {} problems, {} remain\n", grouped(found), grouped(remain))
         }
     }
-}
-
-/// The text of a row's or an entry's key; its bytes where they cannot be read.
-fn shown_key(schema: &Schema, key: &Key) -> String {
-    text(schema, key).unwrap_or_else(|| {
-        let bytes = key.bytes().iter().map(|byte| format!("{byte:02x}"));
-        format!("0x{}", bytes.collect::<String>())
-    })
-}
-
-fn text(schema: &Schema, key: &Key) -> Option<String> {
-    let space = schema.space(key.space()).ok()?;
-    let model = match space {
-        Space::Rows(collection) => &collection.model.key,
-        Space::Entries(collection, index) => &collection.indexes.get(*index)?.model.key,
-        Space::Slices(_) => return None,
-    };
-    let shape = space.key()?;
-    let mut values = shape.decode(key).ok()?.into_iter().zip(&shape.types);
-    let parts = model.parts.iter().map(|part| match part {
-        Part::Literal(literal) => Some(literal.clone()),
-        Part::Segment(_) => values.next().map(|(value, of)| escaped(&value.to_text(of))),
-    });
-    let parts = parts.collect::<Option<Vec<_>>>()?;
-    Some(parts.join(&schema.keyspace().separator.to_string()))
 }

@@ -10,6 +10,7 @@ mod import;
 mod moving;
 mod remove;
 mod scrub;
+mod shown;
 mod walk;
 
 pub use copy::{Compared, Comparison, Copy, CopyMark, Side, Tally};
@@ -17,4 +18,5 @@ pub use export::{Export, ExportedRow};
 pub use import::{Existing, Import, ImportedRows};
 pub use moving::{Moved, Moving, Stage};
 pub use scrub::{Problem, ProblemKind, Scrub, ScrubCounts};
+pub use shown::key_shown;
 pub use walk::Walk;

@@ -63,7 +63,7 @@ impl Scope {
         given: Vec<Given>,
         id: Option<CommitId>,
     ) -> impl Future<Output = Result<data::request::Reply>> + Send {
-        self.keyway.send(position, given, &self.caller, id)
+        self.keyway.call_at(position, given, &self.caller, id)
     }
 
     /// The position of a pattern's argument.

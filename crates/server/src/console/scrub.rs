@@ -9,9 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use data::clock::Milliseconds;
 use data::maintain::{self, ScrubCounts};
-use data::schema::{Schema, Space};
-use data::store::Key;
-use keyspace::model::Part;
+use data::schema::Schema;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
@@ -164,7 +162,7 @@ fn found(schema: &Schema, problem: &maintain::Problem) -> Json {
         "kind": problem.kind.name(),
         "collection": problem.collection,
         "index": problem.index,
-        "key": key_shown(schema, &problem.key),
+        "key": maintain::key_shown(schema, &problem.key),
         "repaired": problem.repaired,
     })
 }
@@ -191,29 +189,4 @@ fn shown(service: &Service) -> Response {
         "repaired": run.counts.repaired,
         "problems": run.problems,
     }))
-}
-
-/// The text of a row's or an entry's key; its bytes where they cannot be read.
-fn key_shown(schema: &Schema, key: &Key) -> String {
-    text(schema, key).unwrap_or_else(|| {
-        let bytes = key.bytes().iter().map(|byte| format!("{byte:02x}"));
-        format!("0x{}", bytes.collect::<String>())
-    })
-}
-
-fn text(schema: &Schema, key: &Key) -> Option<String> {
-    let space = schema.space(key.space()).ok()?;
-    let model = match space {
-        Space::Rows(collection) => &collection.model.key,
-        Space::Entries(collection, index) => &collection.indexes.get(*index)?.model.key,
-        Space::Slices(_) => return None,
-    };
-    let shape = space.key()?;
-    let mut values = shape.decode(key).ok()?.into_iter().zip(&shape.types);
-    let parts = model.parts.iter().map(|part| match part {
-        Part::Literal(literal) => Some(literal.clone()),
-        Part::Segment(_) => values.next().map(|(value, of)| value.to_text(of)),
-    });
-    let parts = parts.collect::<Option<Vec<_>>>()?;
-    Some(parts.join(&schema.keyspace().separator.to_string()))
 }
