@@ -182,12 +182,15 @@ impl RedisCluster {
         wait(&what, || self.cli(node, &["ROLE"]).starts_with("master"));
     }
 
-    /// Waits until a replica has as many keys of a slot as its master.
-    pub fn wait_until_copied(&self, slot: u16, master: usize, replica: usize) {
-        let slot = slot.to_string();
-        let keys = |node| self.cli(node, &["CLUSTER", "COUNTKEYSINSLOT", &slot]);
-        let what = format!("node {replica} never had the keys of slot {slot}");
-        wait(&what, || keys(replica) == keys(master));
+    /// Waits until a replica has heard everything of its master, which is told nothing meanwhile.
+    pub fn wait_until_copied(&self, master: usize, replica: usize) {
+        let heard = |node| {
+            let info = self.cli(node, &["INFO", "replication"]);
+            let line = info.lines().find(|line| line.starts_with("master_repl_offset:"));
+            line.map(|line| line.trim_end().to_string())
+        };
+        let what = format!("node {replica} never heard all of node {master}");
+        wait(&what, || heard(master).is_some_and(|told| heard(replica) == Some(told)));
     }
 
     /// Begins to move a slot: from now on its old master sends on whoever asks for what it has not.
@@ -362,7 +365,7 @@ mod tests {
         assert_eq!((cluster.master_of(slot), cluster.cli(to, &["GET", "a"])), (to, "1".into()));
         let replica = cluster.replica_of(to);
         // A replica is told after its master has answered: what it does not have would be lost.
-        cluster.wait_until_copied(slot, to, replica);
+        cluster.wait_until_copied(to, replica);
         cluster.kill(to);
         cluster.wait_until_master(replica);
         cluster.wait_until_whole();
