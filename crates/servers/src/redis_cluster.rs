@@ -193,6 +193,13 @@ impl RedisCluster {
         wait(&what, || heard(master).is_some_and(|told| heard(replica) == Some(told)));
     }
 
+    /// Waits until every replica has heard everything of its master.
+    pub fn wait_until_all_copied(&self) {
+        for master in self.masters() {
+            self.wait_until_copied(master, self.replica_of(master));
+        }
+    }
+
     /// Begins to move a slot: from now on its old master sends on whoever asks for what it has not.
     pub fn begin_move(&self, slot: u16, from: usize, to: usize) {
         let (slot, here, there) = (slot.to_string(), self.id(from), self.id(to));

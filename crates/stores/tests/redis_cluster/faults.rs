@@ -171,9 +171,7 @@ fn what_a_failover_loses_is_found_and_mended() {
         let master = cluster.master_of(slot(&cluster, "{shelf:s}"));
         let replica = cluster.replica_of(master);
         // Masters answer before their replicas have heard: what was added so far is to stay.
-        for master in cluster.masters() {
-            cluster.wait_until_copied(master, cluster.replica_of(master));
-        }
+        cluster.wait_until_all_copied();
         // The replica hears nothing more, and what is on its way to it is lost.
         cluster.pause(replica);
         cluster.cli(master, &["CLIENT", "KILL", "TYPE", "replica"]);
