@@ -161,6 +161,15 @@ both       = { atomic = ["write_news", "add_note"], about = "Both" }
     }
 
     #[test]
+    fn c7_names_of_tools_are_letters_that_every_client_takes() {
+        let takes = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let editor = Caller::user("ann").with_role("editor");
+        assert!(names(&editor).iter().all(|name| name.chars().all(takes)));
+        let wrong = FILE.replace("read_news ", "\"read:news\"");
+        assert!(keyspace::read(&wrong).keyspace.is_none());
+    }
+
+    #[test]
     fn hints_follow_from_the_verb() {
         let keyspace = keyspace::read(FILE).keyspace.unwrap();
         let hints = |name: &str| {
