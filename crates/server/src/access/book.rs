@@ -6,7 +6,6 @@ use super::{KNOWN_FOR, Principal};
 use data::clock::{Clock, Milliseconds, Random};
 use data::{Caller, Error, ErrorKind, Result};
 use keyway::{CommitId, Keyway, SystemClock, SystemRandom, Timestamp};
-use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -96,8 +95,6 @@ pub struct Noted {
     pub action: String,
     /// To what.
     pub subject: Option<String>,
-    /// With what.
-    pub detail: Option<Json>,
 }
 
 impl Book {
@@ -261,7 +258,6 @@ impl Book {
                 actor: row.actor,
                 action: row.action,
                 subject: row.subject,
-                detail: row.detail,
             })
             .collect())
     }

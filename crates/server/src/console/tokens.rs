@@ -74,7 +74,6 @@ pub async fn audit(State(service): State<Arc<Service>>, _: Operator) -> Result<R
                 "actor": noted.actor,
                 "action": noted.action,
                 "subject": noted.subject,
-                "detail": noted.detail,
             })
         })
         .collect();
