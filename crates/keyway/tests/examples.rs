@@ -7,7 +7,9 @@ use std::process::Command;
 #[track_caller]
 fn prints(example: &str, expected: &str) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = ["run", "--quiet", "--package", "keyway", "--example", example];
+    // From the root, as all tests are run, so that nothing is built again with other features.
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let run = ["run", "--quiet", "--manifest-path", root, "--example", example];
     let output = Command::new(cargo).args(run).output().expect("cargo runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{example} failed:\n{errors}");
