@@ -23,6 +23,7 @@ mod service;
 mod settings;
 mod traces;
 
+pub use http::{Endpoints, Peer};
 pub use listen::{Listening, Tls, listen};
 pub use service::Service;
 pub use settings::{Callers, Settings};

@@ -1,9 +1,8 @@
 //! Connections: accepted, encrypted where that is wanted, and ended in order.
 
-use crate::http::Peer;
+use crate::http::{Endpoints, Peer};
 use crate::service::Service;
 use crate::settings::Callers;
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use data::{Error, ErrorKind, Result};
@@ -12,6 +11,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -24,7 +24,6 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tower::ServiceExt;
 
 /// How long a handshake may take.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -101,7 +100,7 @@ pub async fn listen(
 impl Listening {
     /// Serves until `end`, and lets requests that are under way come to theirs.
     pub async fn serve(self, end: impl Future<Output = ()>) {
-        let router = self.service.router();
+        let endpoints = self.service.endpoints();
         let graceful = GracefulShutdown::new();
         let arrives_within = self.service.settings.arrives_within;
         let mut connections = auto::Builder::new(TokioExecutor::new());
@@ -132,15 +131,15 @@ impl Listening {
             };
             let Ok(place) = places.clone().try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
-            let (router, tls) = (router.clone(), self.tls.clone());
+            let (endpoints, tls) = (endpoints.clone(), self.tls.clone());
             let (connections, watcher) = (connections.clone(), graceful.watcher());
             tokio::spawn(async move {
                 match tls {
-                    None => talk(&connections, stream, peer, router, watcher).await,
+                    None => talk(&connections, stream, peer, endpoints, watcher).await,
                     Some(tls) => {
                         let shaken = tokio::time::timeout(HANDSHAKE_WITHIN, tls.0.accept(stream));
                         if let Ok(Ok(stream)) = shaken.await {
-                            talk(&connections, stream, peer, router, watcher).await;
+                            talk(&connections, stream, peer, endpoints, watcher).await;
                         }
                     }
                 }
@@ -160,12 +159,15 @@ async fn talk(
     connections: &auto::Builder<TokioExecutor>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
-    router: Router,
+    endpoints: Endpoints,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
-    let answer = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        router.clone().oneshot(request.map(Body::new))
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let endpoints = endpoints.clone();
+        async move {
+            let response = endpoints.answer(Some(Peer(peer)), request.map(Body::new)).await;
+            Ok::<_, Infallible>(response)
+        }
     });
     let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);
     if let Err(error) = watcher.watch(connection.into_owned()).await {

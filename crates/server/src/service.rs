@@ -1,12 +1,11 @@
 //! A server's state: what every request finds.
 
-use crate::access::{Book, Principal, Rates, Sessions, Token};
+use crate::access::{Book, Kind, Principal, Rates, Sessions, Token};
 use crate::console::Console;
 use crate::describe::Description;
-use crate::http;
+use crate::http::Endpoints;
 use crate::meters::Meters;
 use crate::settings::{Callers, Settings};
-use axum::Router;
 use data::Result;
 use keyway::Keyway;
 use std::collections::HashMap;
@@ -68,16 +67,16 @@ impl Service {
     }
 
     /// Its endpoints.
-    pub fn router(self: &Arc<Self>) -> Router {
-        http::router(self)
+    pub fn endpoints(self: &Arc<Self>) -> Endpoints {
+        Endpoints::new(self)
     }
 
     /// Who shows a token; nothing if it is worth nothing.
     pub async fn principal(&self, text: &str) -> Result<Option<Arc<Principal>>> {
         let Some(token) = Token::parse(text) else { return Ok(None) };
-        match self.sessions.principal(&token) {
-            Some(principal) => Ok(Some(principal)),
-            None => self.book.principal(&token).await,
+        match token.kind {
+            Kind::Session => Ok(self.sessions.principal(&token)),
+            _ => self.book.principal(&token).await,
         }
     }
 

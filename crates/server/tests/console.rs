@@ -8,7 +8,6 @@
     reason = "a test fails by panicking"
 )]
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use data::Caller;
@@ -17,10 +16,9 @@ use http_body_util::BodyExt;
 use keyway::Keyway;
 use serde_json::{Value as Json, json};
 use server::access::{Book, NewToken, Peppers};
-use server::{Service, Settings};
+use server::{Endpoints, Service, Settings};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tower::ServiceExt;
 
 const KEYSPACE: &str = r#"
 [keyspace]
@@ -54,7 +52,7 @@ get = "counts"
 
 struct Shelf {
     service: Arc<Service>,
-    router: Router,
+    endpoints: Endpoints,
     operator: String,
     clock: ManualClock,
 }
@@ -70,7 +68,7 @@ impl Shelf {
         let service = Service::new(keyway, book, settings).unwrap();
         let wanted = NewToken { is_operator: true, ..NewToken::default() };
         let operator = service.book.create(wanted).await.unwrap().0.reveal();
-        Shelf { router: service.router(), service, operator, clock }
+        Shelf { endpoints: service.endpoints(), service, operator, clock }
     }
 
     async fn ask(
@@ -88,7 +86,7 @@ impl Shelf {
             request = request.header("content-type", "application/json");
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let response = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        let response = self.endpoints.answer(None, request.body(body).unwrap()).await;
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -210,8 +208,8 @@ async fn forms_of_other_sites_do_nothing() {
     let request = Request::builder().method(Method::POST).uri("/-/api/scrub");
     let request = request.header("authorization", format!("Bearer {}", shelf.operator));
     let request = request.header("content-type", "text/plain");
-    let response = shelf.router.clone().oneshot(request.body(Body::from("{}")).unwrap()).await;
-    assert_eq!(response.unwrap().status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let response = shelf.endpoints.answer(None, request.body(Body::from("{}")).unwrap()).await;
+    assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     assert_eq!(shelf.get("/-/api/scrub").await["state"], "none");
 }
 
@@ -328,8 +326,7 @@ async fn an_export_is_whole() {
     assert_eq!((ids.len(), lines.len()), (1_203, 1_205));
     let request = Request::builder().uri(path).header("accept-encoding", "gzip");
     let request = request.header("authorization", format!("Bearer {}", shelf.operator));
-    let response = shelf.router.clone().oneshot(request.body(Body::empty()).unwrap()).await;
-    let response = response.unwrap();
+    let response = shelf.endpoints.answer(None, request.body(Body::empty()).unwrap()).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     assert!(response.into_body().collect().await.unwrap().to_bytes().len() < text.len() / 4);
     assert_eq!(shelf.actions().await, ["exported", "exported"]);

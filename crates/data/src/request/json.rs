@@ -22,6 +22,7 @@ use keyspace::key::text::{Part, Separator, format};
 use keyspace::layout::engine::segment_shape;
 use keyspace::model::{self, Argument, ArgumentRole, Keyspace, Type};
 use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
 
 impl Prepared {
     /// What a JSON object gives for each argument.
@@ -30,11 +31,26 @@ impl Prepared {
         keyspace: &Keyspace,
         arguments: &Map<String, Json>,
     ) -> Result<Vec<Given>> {
-        let known = &self.pattern.arguments;
-        let mut given = vec![Given::Missing; known.len()];
-        for (name, json) in arguments {
+        let members = arguments.iter().map(|(name, json)| (name, Cow::Borrowed(json)));
+        self.given_from_members(keyspace, members)
+    }
+
+    /// The same of members that need not be an object any more; of two with one name the last
+    /// counts. Texts that nobody else needs are taken as they are.
+    pub fn given_from_members<'j>(
+        &self,
+        keyspace: &Keyspace,
+        members: impl IntoIterator<Item = (impl AsRef<str>, Cow<'j, Json>)>,
+    ) -> Result<Vec<Given>> {
+        let mut given = vec![Given::Missing; self.pattern.arguments.len()];
+        for (name, json) in members {
+            let name = name.as_ref();
             let (argument, slot) = self.place(keyspace, &mut given, name)?;
-            *slot = from_json(keyspace, argument, json).map_err(|e| e.with("argument", name))?;
+            *slot = match (argument.argument_type.required(), json) {
+                (Type::Text, Cow::Owned(Json::String(text))) => Given::Value(Value::Text(text)),
+                (_, json) => from_json(keyspace, argument, &json)
+                    .map_err(|error| error.with("argument", name))?,
+            };
         }
         Ok(given)
     }

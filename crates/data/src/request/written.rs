@@ -9,6 +9,7 @@ use super::next::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::Version;
+use crate::value::json::EXACT_MAX;
 use crate::value::{Value, scalar_text};
 use keyspace::model::Type;
 use serde::Serialize;
@@ -21,7 +22,7 @@ impl Answer {
                 out.extend_from_slice(b"{\"row\":");
                 write_row(record.as_ref(), out)?;
                 out.extend_from_slice(b",\"version\":");
-                write_version(record.as_ref().and_then(|record| record.version), out)?;
+                write_version(record.as_ref().and_then(|record| record.version), out);
                 out.push(b'}');
             }
             Answer::Rows(records) => {
@@ -58,7 +59,7 @@ impl Changed {
         out.extend_from_slice(b"{\"key\":");
         write(&key_text(schema, &self.key)?, out)?;
         out.extend_from_slice(b",\"version\":");
-        write_version(self.version, out)?;
+        write_version(self.version, out);
         out.extend_from_slice(b",\"row\":");
         write_row(self.row.as_ref(), out)?;
         if self.existed {
@@ -107,6 +108,11 @@ impl Value {
     /// Writes the JSON of a value of a type.
     fn write_json(&self, of: &Type, out: &mut Vec<u8>) -> Result<()> {
         match self {
+            Value::Null => write(&(), out),
+            Value::Bool(value) => write(value, out),
+            Value::I64(value) if value.unsigned_abs() <= EXACT_MAX => write(value, out),
+            Value::U64(value) if *value <= EXACT_MAX => write(value, out),
+            Value::F64(value) => write(&(value + 0.0), out),
             Value::Text(text) => write(text, out),
             Value::Json(json) => write(json, out),
             // Of these, every text is letters, digits and signs that stand for themselves.
@@ -131,8 +137,15 @@ fn write_row(record: Option<&Record>, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-fn write_version(version: Option<Version>, out: &mut Vec<u8>) -> Result<()> {
-    write(&version.map(|version| version.to_string()), out)
+fn write_version(version: Option<Version>, out: &mut Vec<u8>) {
+    match version {
+        Some(version) => {
+            out.push(b'"');
+            out.extend_from_slice(&version.text());
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 fn write_list<T>(

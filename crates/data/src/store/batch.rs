@@ -31,6 +31,19 @@ impl CommitId {
         CommitId::from_bytes(bytes)
     }
 
+    /// Its text, as a UUID is written.
+    pub fn text(&self) -> [u8; 36] {
+        let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' - 10 + half };
+        let mut text = [b'-'; 36];
+        let places = text.iter_mut().enumerate();
+        let places = places.filter(|(place, _)| !matches!(place, 8 | 13 | 18 | 23));
+        let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+        for ((_, place), half) in places.zip(halves) {
+            *place = digit(half);
+        }
+        text
+    }
+
     /// An id of these bytes, with the marks of a UUID of version 7 set.
     pub fn from_bytes(mut bytes: [u8; 16]) -> Self {
         let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
@@ -58,17 +71,8 @@ impl CommitId {
 
 impl fmt::Display for CommitId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |half: u8| char::from(*DIGITS.get(usize::from(half)).unwrap_or(&b'0'));
-        let mut text = String::with_capacity(36);
-        for (number, byte) in self.0.iter().enumerate() {
-            if matches!(number, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            text.push(digit(byte >> 4));
-            text.push(digit(byte & 0x0f));
-        }
-        formatter.write_str(&text)
+        // Hexadecimal digits and hyphens are text.
+        formatter.write_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

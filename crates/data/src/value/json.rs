@@ -22,7 +22,7 @@ use keyspace::model::{Type, duration_text};
 use serde_json::Value as Json;
 
 /// Whole numbers up to here are exact in every reader of JSON.
-const EXACT_MAX: u64 = 1 << 53;
+pub(crate) const EXACT_MAX: u64 = 1 << 53;
 
 impl Value {
     /// The value of a type that JSON spells.

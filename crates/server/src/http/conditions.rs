@@ -4,6 +4,7 @@ use super::problem::Problem;
 use crate::service::Service;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use bytes::Bytes;
 use data::store::{CommitId, Version};
 use keyspace::model::{ArgumentRole, Pattern};
 
@@ -15,7 +16,11 @@ const KEY_LETTERS_MAX: usize = 255;
 
 /// The tag of a version.
 pub fn tag(version: Version) -> Option<HeaderValue> {
-    HeaderValue::from_str(&format!("\"{version}\"")).ok()
+    let mut tag = Vec::with_capacity(38);
+    tag.push(b'"');
+    tag.extend_from_slice(&version.text());
+    tag.push(b'"');
+    HeaderValue::from_maybe_shared(Bytes::from(tag)).ok()
 }
 
 /// The version that `If-Match` names; none if it names none.
@@ -35,6 +40,9 @@ pub fn expected(headers: &HeaderMap, pattern: &Pattern) -> Result<Option<String>
 
 /// Whether whoever asks has this version already.
 pub fn is_known(headers: &HeaderMap, version: Version) -> bool {
+    if !headers.contains_key(IF_NONE_MATCH) {
+        return false;
+    }
     let tag = format!("\"{version}\"");
     let given = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = given.flat_map(|value| value.split(',')).map(str::trim);

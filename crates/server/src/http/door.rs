@@ -3,21 +3,21 @@
 //! A token is looked at before anything that depends on the caller: no answer is ever made, or
 //! found ready, for somebody who is not known yet.
 
-use super::pattern::Called;
+use super::Plain;
 use super::problem::{Problem, Told};
 use crate::access::Principal;
 use crate::service::Service;
 use crate::traces;
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::{
     AUTHORIZATION, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use data::Caller;
+use data::session::Usage;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,10 +28,15 @@ const USER: HeaderName = HeaderName::from_static("keyway-user");
 const TENANT: HeaderName = HeaderName::from_static("keyway-tenant");
 const ROLES: HeaderName = HeaderName::from_static("keyway-roles");
 
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
 /// What a page of the console may load: only what came from here.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                           img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+                           form-action 'none'; frame-ancestors 'none'";
+
+/// The same of an answer, which is no page and stands in none.
+const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Where a request came from.
 #[derive(Clone, Copy, Debug)]
@@ -77,60 +82,62 @@ impl Operator {
 }
 
 /// The way in and out.
-pub async fn door(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request) -> Response {
+    let service = &endpoints.service;
     let begun = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_string());
+    let is_page = !service.positions.contains_key(path.strip_prefix('/').unwrap_or_default());
     let span = tracing::info_span!("request", otel.name = path, otel.kind = "server", %method,
         status = Empty, round_trips = Empty, rows = Empty);
     traces::join(&span, request.headers());
-    let response = pass(&service, request, next).instrument(span.clone()).await;
+    let passed = pass(endpoints, peer, request).instrument(span.clone()).await;
+    let (mut response, usage) = passed.unwrap_or_else(|problem| refuse(&problem));
     let told = response.extensions().get::<Told>().map(|told| told.0);
     if let Some(problem) = told {
         service.meters.refused(problem);
     }
     let status = response.status().as_u16();
     let microseconds = begun.elapsed().as_micros() as u64;
-    let usage = response.extensions().get::<Called>().map(|called| called.0);
-    let (round_trips, rows) =
-        usage.map_or((0, 0), |usage| (usage.round_trips, usage.rows_read + usage.rows_written));
+    let (round_trips, rows) = (usage.round_trips, usage.rows_read + usage.rows_written);
     span.record("status", status).record("round_trips", round_trips).record("rows", rows);
     tracing::info!(
         %method, path, status, problem = told, microseconds, round_trips, rows, "request"
     );
-    let mut response = response;
-    protect(response.headers_mut());
+    protect(response.headers_mut(), is_page);
     response
 }
 
-async fn pass(service: &Arc<Service>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    if !is_ours(&parts, &service.settings.hosts) {
+fn refuse(problem: &Problem) -> (Response, Usage) {
+    (problem.clone().into_response(), Usage::default())
+}
+
+async fn pass(
+    endpoints: &Plain,
+    peer: Option<Peer>,
+    request: Request,
+) -> Result<(Response, Usage), Problem> {
+    let service = &endpoints.service;
+    if !is_ours(&request, &service.settings.hosts) {
         let title = "the server has not this name: start it with --host NAME to let it have one";
-        return Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", title).into_response();
+        return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", title));
     }
     let Ok(_permit) = service.permits.try_acquire() else {
         let title = "the server has as many requests as it can work on";
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", title);
-        return problem.with("retryable", true).after(1).into_response();
+        return Err(problem.with("retryable", true).after(1));
     };
-    match know(service, &parts).await {
-        Ok(principal) => {
-            parts.extensions.insert(Known(principal));
-            let request = Request::from_parts(parts, body);
-            service.meters.under_way.inc();
-            let response = next.run(request).await;
-            service.meters.under_way.dec();
-            response
-        }
-        Err(problem) => problem.into_response(),
-    }
+    let principal = know(service, peer, request.headers()).await?;
+    service.meters.under_way.inc();
+    let answered = endpoints.answer(peer, principal, request).await;
+    service.meters.under_way.dec();
+    Ok(answered)
 }
 
 /// Whether a request was meant for this server. A name that leads to this machine without its
 /// owner's knowledge belongs to somebody who wants a browser to ask here.
-fn is_ours(request: &Parts, hosts: &[String]) -> bool {
-    let in_header = request.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = request.uri.authority().map(|name| name.as_str()).or(in_header) else {
+fn is_ours(request: &Request, hosts: &[String]) -> bool {
+    let in_header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = request.uri().authority().map(|name| name.as_str()).or(in_header) else {
         // Only programs, never browsers, leave it out.
         return true;
     };
@@ -145,8 +152,11 @@ fn is_ours(request: &Parts, hosts: &[String]) -> bool {
 }
 
 /// Who makes a request.
-async fn know(service: &Arc<Service>, request: &Parts) -> Result<Arc<Principal>, Problem> {
-    let headers = &request.headers;
+async fn know(
+    service: &Service,
+    peer: Option<Peer>,
+    headers: &HeaderMap,
+) -> Result<Arc<Principal>, Problem> {
     if service.trusts_callers() {
         return trusted(headers).map(Arc::new);
     }
@@ -159,7 +169,7 @@ async fn know(service: &Arc<Service>, request: &Parts) -> Result<Arc<Principal>,
         Some((_, token)) => service.principal(token.trim()).await?,
         None => None,
     };
-    let Some(principal) = principal else { return Err(wrong(service, request)) };
+    let Some(principal) = principal else { return Err(wrong(service, peer)) };
     if let Some(token) = &principal.token {
         service.rates.call(token).map_err(|limited| too_often(limited.0))?;
     }
@@ -167,8 +177,7 @@ async fn know(service: &Arc<Service>, request: &Parts) -> Result<Arc<Principal>,
 }
 
 /// A token that is worth nothing; whoever sends many of them guesses.
-fn wrong(service: &Service, request: &Parts) -> Problem {
-    let peer = request.extensions.get::<Peer>();
+fn wrong(service: &Service, peer: Option<Peer>) -> Problem {
     let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
     match service.rates.failure(address) {
         Ok(()) => Problem::new(
@@ -206,16 +215,15 @@ fn trusted(headers: &HeaderMap) -> Result<Principal, Problem> {
     Ok(Principal { token: None, caller, is_operator: true })
 }
 
-/// Headers that keep browsers from doing what nobody asked for.
-fn protect(headers: &mut HeaderMap) {
-    let set = [
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-    ];
-    for (name, value) in set {
-        headers.insert(name, HeaderValue::from_static(value));
+/// Headers that keep browsers from doing what nobody asked for. What a page may load and say of
+/// itself is of no concern where there is none.
+fn protect(headers: &mut HeaderMap, is_page: bool) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    if is_page {
+        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     }
 }

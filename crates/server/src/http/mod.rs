@@ -3,9 +3,13 @@
 //! ```text
 //! door.rs      host, load, token, rate ─▶ next ─▶ headers, log, meters
 //! pattern.rs   one endpoint a pattern: arguments from the query or the body, the answer as JSON
-//! watch.rs     the same answer as a stream, again whenever it changes
+//! stream.rs    the same answer as a stream, again whenever it changes
 //! own.rs       health, metrics, the description of the endpoints
 //! ```
+//!
+//! A pattern is found by its name; all other addresses by a router. Compression and leave for pages
+//! of other sites are layers around everything, for those who ask: to pass through them costs a
+//! request more than to find its token.
 
 mod conditions;
 mod door;
@@ -20,39 +24,111 @@ pub use door::Peer;
 pub(crate) use door::{Known, Operator};
 pub(crate) use pattern::{Asked, call, is_offered};
 
+use crate::access::Principal;
 use crate::service::Service;
 use crate::{console, mcp};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::routing::{any, get};
-use axum::{Router, middleware};
+use axum::response::Response;
+use axum::routing::get;
+use data::session::Usage;
 use problem::Problem;
+use std::convert::Infallible;
 use std::sync::Arc;
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// Every endpoint of a server.
-pub fn router(service: &Arc<Service>) -> Router {
-    let router = Router::new()
-        .route("/health", get(own::health))
-        .route("/metrics", get(own::metrics))
-        .route("/openapi.json", get(own::openapi))
-        .merge(console::router())
-        .merge(mcp::router(service))
-        .route("/{pattern}", any(pattern::answer))
-        .fallback(missing)
-        .with_state(service.clone());
-    let router = router.layer(middleware::from_fn_with_state(service.clone(), door::door));
-    // Answers of a few rows travel as they are: to compress them would take longer than to send.
-    let router =
-        router.layer(CompressionLayer::new().quality(tower_http::CompressionLevel::Fastest));
-    match cors(&service.settings.origins) {
-        Some(cors) => router.layer(cors),
-        None => router,
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    plain: Arc<Plain>,
+    layered: BoxCloneSyncService<Request, Response, Infallible>,
+}
+
+/// The endpoints without layers.
+#[derive(Debug)]
+struct Plain {
+    service: Arc<Service>,
+    /// All that are no patterns.
+    others: Router,
+}
+
+impl Endpoints {
+    /// The endpoints of a server.
+    pub fn new(service: &Arc<Service>) -> Endpoints {
+        let others = Router::new()
+            .route("/health", get(own::health))
+            .route("/metrics", get(own::metrics))
+            .route("/openapi.json", get(own::openapi))
+            .merge(console::router())
+            .merge(mcp::router(service))
+            .fallback(missing)
+            .with_state(service.clone());
+        let plain = Arc::new(Plain { service: service.clone(), others });
+        let inner = plain.clone();
+        let inner = service_fn(move |request: Request| {
+            let inner = inner.clone();
+            async move {
+                let peer = request.extensions().get::<Peer>().copied();
+                Ok(door::door(&inner, peer, request).await)
+            }
+        });
+        // Answers of a few rows travel as they are: to compress them would take longer than to
+        // send.
+        let quality = tower_http::CompressionLevel::Fastest;
+        let compressed = CompressionLayer::new().quality(quality).layer(inner);
+        let compressed = compressed.map_response(|response| response.map(Body::new));
+        let layered = match cors(&service.settings.origins) {
+            Some(cors) => BoxCloneSyncService::new(cors.layer(compressed)),
+            None => BoxCloneSyncService::new(compressed),
+        };
+        Endpoints { plain, layered }
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, peer: Option<Peer>, mut request: Request) -> Response {
+        let is_plain = self.plain.service.settings.origins.is_empty()
+            && !request.headers().contains_key(header::ACCEPT_ENCODING);
+        if is_plain {
+            return door::door(&self.plain, peer, request).await;
+        }
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(peer);
+        }
+        let Ok(response) = self.layered.clone().oneshot(request).await;
+        response
+    }
+}
+
+impl Plain {
+    /// Answers a request of somebody who is known, and says what it cost.
+    async fn answer(
+        &self,
+        peer: Option<Peer>,
+        principal: Arc<Principal>,
+        mut request: Request,
+    ) -> (Response, Usage) {
+        let name = request.uri().path().strip_prefix('/').unwrap_or_default();
+        if let Some(position) = self.service.positions.get(name).copied() {
+            return pattern::answer(&self.service, position, principal, request).await;
+        }
+        let extensions = request.extensions_mut();
+        extensions.insert(Known(principal));
+        if let Some(peer) = peer {
+            extensions.insert(peer);
+        }
+        let Ok(response) = self.others.clone().oneshot(request).await;
+        (response, Usage::default())
     }
 }
 
 async fn missing() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "no_endpoint", "there is nothing at this address")
+    let title = "there is nothing at this address: /openapi.json lists the patterns";
+    Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title)
 }
 
 /// Which pages of other sites may ask; none unless they are named.

@@ -1,14 +1,15 @@
 //! One endpoint a pattern.
 
-use super::door::Known;
 use super::problem::Problem;
 use super::{conditions, query, stream, strict};
+use crate::access::Principal;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::Request;
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
 };
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use data::request::{Answer, Given, Prepared, Reply};
@@ -17,13 +18,13 @@ use data::store::{CommitId, Version};
 use data::{Caller, Error, ErrorKind};
 use http_body_util::{BodyExt, Limited};
 use keyspace::model::{Allow, Verb};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a call cost, for the log.
-#[derive(Clone, Copy, Debug)]
-pub struct Called(pub Usage);
+/// Headers of an answer, about.
+const HEADERS: usize = 12;
 
 /// A call that can be made, again and again if it reads.
 #[derive(Clone, Debug)]
@@ -40,55 +41,64 @@ pub struct Asked {
     pub id: Option<CommitId>,
 }
 
-/// Answers a request for a pattern.
-pub async fn answer(
-    State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
-    Known(principal): Known,
+/// Answers a request for a pattern, and says what it cost.
+pub(super) async fn answer(
+    service: &Arc<Service>,
+    position: usize,
+    principal: Arc<Principal>,
     request: Request,
-) -> Response {
+) -> (Response, Usage) {
     let (parts, body) = request.into_parts();
-    let Some(position) = service.positions.get(&name).copied() else {
-        let title = "there is no such pattern: /openapi.json lists them";
-        return Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title).into_response();
+    let answered = match ask(service, position, &principal, &parts, body).await {
+        // Boxed, so that a read does not carry the room of a stream.
+        Ok((asked, true)) => Ok(Box::pin(stream::answer(service.clone(), asked)).await),
+        Ok((asked, false)) => return respond(service, asked, &parts.headers).await,
+        Err(problem) => Err(problem),
     };
-    let Some(prepared) = service.keyway.runtime().patterns().get(position).cloned() else {
-        return Problem::not_found().into_response();
-    };
-    if !is_offered(&prepared) {
+    let response = answered.unwrap_or_else(|problem| {
+        if let Some(meters) = service.meters.patterns().get(position) {
+            meters.failed.inc();
+        }
+        problem.into_response()
+    });
+    (response, Usage::default())
+}
+
+/// What a request asks for, and whether its answer is to be a stream.
+async fn ask(
+    service: &Service,
+    position: usize,
+    principal: &Principal,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Asked, bool), Problem> {
+    let prepared = service.keyway.runtime().patterns().get(position);
+    let prepared = prepared.filter(|prepared| is_offered(prepared)).ok_or_else(|| {
         let title = "this pattern runs only inside others";
-        return Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title).into_response();
+        Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title)
+    })?;
+    check_method(prepared, &parts.method)?;
+    if principal.caller == Caller::nobody() && prepared.pattern.allow != Allow::Public {
+        let known = principal.token.is_some() || service.trusts_callers();
+        if !known {
+            return Err(Problem::unauthorized());
+        }
     }
-    let asked = async {
-        check_method(&prepared, &parts.method)?;
-        if principal.caller == Caller::nobody() && prepared.pattern.allow != Allow::Public {
-            let known = principal.token.is_some() || service.trusts_callers();
-            if !known {
-                return Err(Problem::unauthorized());
-            }
+    let (prepared, caller) = (prepared.clone(), principal.caller.clone());
+    if prepared.pattern.verb.is_read() {
+        let (given, watches) = from_query(service, &prepared, parts.uri.query(), &parts.headers)?;
+        return Ok((Asked { position, prepared, given, caller, id: None }, watches));
+    }
+    let body = read(service, &parts.headers, body).await?;
+    let given = from_body(service, &prepared, &parts.headers, &body)?;
+    let id = match parts.headers.contains_key(conditions::IDEMPOTENCY_KEY) {
+        true => {
+            let front = format!("{}\n{}", principal.name(), prepared.name());
+            Box::pin(conditions::id(service, &parts.headers, &front, &body)).await?
         }
-        let caller = principal.caller.clone();
-        if prepared.pattern.verb.is_read() {
-            let (given, watches) =
-                from_query(&service, &prepared, parts.uri.query(), &parts.headers)?;
-            return Ok((Asked { position, prepared, given, caller, id: None }, watches));
-        }
-        let body = read(&service, &parts.headers, body).await?;
-        let given = from_body(&service, &prepared, &parts.headers, &body)?;
-        let front = format!("{}\n{name}", principal.name());
-        let id = conditions::id(&service, &parts.headers, &front, &body).await?;
-        Ok((Asked { position, prepared, given, caller, id }, false))
+        false => None,
     };
-    match asked.await {
-        Ok((asked, true)) => stream::answer(service, asked).await,
-        Ok((asked, false)) => respond(&service, asked, &parts.headers).await,
-        Err(problem) => {
-            if let Some(meters) = service.meters.patterns().get(position) {
-                meters.failed.inc();
-            }
-            problem.into_response()
-        }
-    }
+    Ok((Asked { position, prepared, given, caller, id }, false))
 }
 
 /// Whether a pattern can be called by itself.
@@ -146,22 +156,21 @@ fn from_body(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Vec<Given>, Problem> {
-    let mut object = match body.is_empty() {
-        true => Map::new(),
-        false => strict::object(body).map_err(|reason| {
-            let title = "the body is not the JSON that is expected here";
-            Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason)
-        })?,
-    };
+    let mut members = strict::members(body).map_err(|reason| {
+        let title = "the body is not the JSON that is expected here";
+        Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason)
+    })?;
     let keyspace = service.keyway.keyspace();
     if let Some(version) = conditions::expected(headers, &prepared.pattern)? {
         let name = keyspace.shown("if_version");
-        if object.insert(name, Json::String(version)).is_some() {
+        if members.iter().any(|(given, _)| *given == name) {
             let title = "the version is given twice: as If-Match and in the body";
             return Err(Problem::new(StatusCode::BAD_REQUEST, "if_match", title));
         }
+        members.push((name, Json::String(version)));
     }
-    Ok(prepared.given_from_json(keyspace, &object)?)
+    let members = members.into_iter().map(|(name, json)| (name, Cow::Owned(json)));
+    Ok(prepared.given_from_members(keyspace, members)?)
 }
 
 /// The body of a request, if it is JSON and not too large. A body that says it is too large is not
@@ -226,24 +235,19 @@ pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     reply
 }
 
-async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> Response {
+async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> (Response, Usage) {
     let pattern = asked.prepared.pattern.clone();
     let reply = match call(service, asked).await {
         Ok(reply) => reply,
-        Err(error) => return refusal(&error, headers).into_response(),
+        Err(error) => return (refusal(&error, headers).into_response(), Usage::default()),
     };
     let version = version(&reply.answer);
-    let mut response = match version {
-        Some(version) if pattern.verb.is_read() && conditions::is_known(headers, version) => {
-            StatusCode::NOT_MODIFIED.into_response()
-        }
-        _ => match body(service, &reply.answer) {
-            Ok(body) => {
-                let mut response = Response::new(Body::from(body));
-                let json = HeaderValue::from_static("application/json");
-                response.headers_mut().insert(CONTENT_TYPE, json);
-                response
-            }
+    let is_known = pattern.verb.is_read()
+        && version.is_some_and(|version| conditions::is_known(headers, version));
+    let mut response = match is_known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => match body(service, &reply.answer) {
+            Ok(body) => json(body),
             Err(problem) => problem.into_response(),
         },
     };
@@ -252,11 +256,23 @@ async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> Respon
         headers.insert(ETAG, tag);
     }
     // What one caller is answered is nobody else's.
-    let is_public = pattern.allow == Allow::Public;
-    let kept = if is_public { "public, no-cache" } else { "no-store" };
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
-    headers.insert(header::VARY, HeaderValue::from_static("authorization, accept"));
-    response.extensions_mut().insert(Called(reply.usage));
+    if pattern.allow == Allow::Public {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
+        let vary = HeaderValue::from_static("authorization, accept, accept-encoding");
+        headers.insert(header::VARY, vary);
+    } else {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    (response, reply.usage)
+}
+
+/// A response that is JSON.
+fn json(body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    // With room for all that every response has.
+    let mut headers = HeaderMap::with_capacity(HEADERS);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    *response.headers_mut() = headers;
     response
 }
 

@@ -7,12 +7,29 @@ use std::fmt;
 /// How deep lists and objects may lie in each other.
 pub const DEPTH_MAX: usize = 64;
 
+/// Members of an object that gives arguments, at most.
+const MEMBERS_MAX: usize = 1_000;
+
+/// As many as most calls give.
+const MEMBERS_USUAL: usize = 8;
+
 /// The one object that the bytes are.
 pub fn object(bytes: &[u8]) -> Result<Map<String, Json>, String> {
     match value(bytes)? {
         Json::Object(object) => Ok(object),
         _ => Err("the body is not a JSON object".to_string()),
     }
+}
+
+/// The members of the one object that the bytes are, in their order; none of no bytes.
+pub fn members(bytes: &[u8]) -> Result<Vec<(String, Json)>, String> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = reader.deserialize_map(Members);
+    let members = read.and_then(|members| reader.end().map(|()| members));
+    members.map_err(|error| error.to_string())
 }
 
 /// The one value that the bytes are.
@@ -95,13 +112,43 @@ impl<'de> Visitor<'de> for Strict {
         while let Some(name) = object.next_key::<String>()? {
             let value = object.next_value_seed(inside)?;
             if members.contains_key(&name) {
-                let shown: String = name.chars().take(64).collect();
-                return Err(A::Error::custom(format!("`{shown}` is given twice")));
+                return Err(twice(&name));
             }
             members.insert(name, value);
         }
         Ok(Json::Object(members))
     }
+}
+
+/// Of an object that gives arguments: few members, looked through one by one.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, Json)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let inside = Strict { depth: DEPTH_MAX }.deeper()?;
+        let mut members: Self::Value = Vec::with_capacity(MEMBERS_USUAL);
+        while let Some(name) = object.next_key::<String>()? {
+            if members.len() == MEMBERS_MAX {
+                return Err(A::Error::custom(format!("more than {MEMBERS_MAX} members")));
+            }
+            if members.iter().any(|(known, _)| *known == name) {
+                return Err(twice(&name));
+            }
+            members.push((name, object.next_value_seed(inside)?));
+        }
+        Ok(members)
+    }
+}
+
+fn twice<E: Error>(name: &str) -> E {
+    let shown: String = name.chars().take(64).collect();
+    E::custom(format!("`{shown}` is given twice"))
 }
 
 #[cfg(test)]
@@ -135,5 +182,30 @@ mod tests {
         refused(br#""\ud800""#, "escape");
         refused(b"", "EOF");
         assert!(object(b"[]").is_err());
+    }
+
+    #[test]
+    fn arguments_are_read_as_any_other_object() {
+        assert_eq!(members(b""), Ok(Vec::new()));
+        let text = br#"{"b":[{"c":1}],"a":"x"}"#;
+        let read = Json::Object(members(text).unwrap().into_iter().collect());
+        assert_eq!(read, Json::Object(object(text).unwrap()));
+        let inside = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        let deep = |levels: usize| format!(r#"{{"a":{}}}"#, inside(levels));
+        assert!(members(deep(DEPTH_MAX - 1).as_bytes()).is_ok());
+        let many: Vec<String> =
+            (0..=MEMBERS_MAX).map(|number| format!(r#""{number}":1"#)).collect();
+        let many = format!("{{{}}}", many.join(","));
+        for (text, word) in [
+            (deep(DEPTH_MAX).as_str(), "deeper than 64"),
+            (r#"{"a":1,"a":2}"#, "`a` is given twice"),
+            (r#"{"a":{"b":1,"b":2}}"#, "`b` is given twice"),
+            (r#"{"a":1} x"#, "trailing"),
+            ("[]", "expected a JSON object"),
+            (many.as_str(), "more than 1000 members"),
+        ] {
+            let problem = members(text.as_bytes()).unwrap_err();
+            assert!(problem.contains(word), "{problem}");
+        }
     }
 }

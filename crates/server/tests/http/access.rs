@@ -254,7 +254,9 @@ async fn every_response_is_protected() {
     {
         let answered = setup.get(token, path).await;
         assert_eq!(answered.header("x-content-type-options"), Some("nosniff"), "{path}");
-        assert_eq!(answered.header("x-frame-options"), Some("DENY"));
-        assert!(answered.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert_eq!(answered.header("cross-origin-resource-policy"), Some("same-origin"));
+        let policy = answered.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
+        assert_eq!(answered.header("x-frame-options"), (path == "/").then_some("DENY"), "{path}");
     }
 }

@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use serde_json::{Value as Json, json};
 use std::time::Duration;
-use tower::ServiceExt;
 
 /// A stream of one caller.
 struct Stream {
@@ -17,7 +16,7 @@ struct Stream {
 impl Stream {
     async fn open(setup: &Setup, token: &str, path: &str) -> Stream {
         let request = get(token, path).body(Body::empty()).unwrap();
-        let response = setup.service.router().oneshot(request).await.unwrap();
+        let response = setup.service.endpoints().answer(None, request).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-store");

@@ -8,7 +8,6 @@ use serde_json::Value as Json;
 use server::access::{Book, NewToken, Peppers};
 use server::{Service, Settings};
 use std::sync::Arc;
-use tower::ServiceExt;
 
 /// Notes of users, a public board, a counter, a window, a queue.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");
@@ -79,7 +78,7 @@ impl Setup {
 
     /// Makes a request.
     pub async fn send(&self, request: Request<Body>) -> Answered {
-        let response = self.service.router().oneshot(request).await.unwrap();
+        let response = self.service.endpoints().answer(None, request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes().to_vec();
         Answered { status: parts.status, headers: parts.headers, body }
