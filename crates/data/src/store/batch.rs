@@ -8,6 +8,7 @@ use super::Key;
 use crate::clock::{Milliseconds, Random};
 use crate::error::{Error, ErrorKind};
 use bytes::Bytes;
+use keyspace::key::text::uuid_letters;
 use std::fmt;
 use std::str::FromStr;
 
@@ -33,15 +34,7 @@ impl CommitId {
 
     /// Its text, as a UUID is written.
     pub fn text(&self) -> [u8; 36] {
-        let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' - 10 + half };
-        let mut text = [b'-'; 36];
-        let places = text.iter_mut().enumerate();
-        let places = places.filter(|(place, _)| !matches!(place, 8 | 13 | 18 | 23));
-        let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
-        for ((_, place), half) in places.zip(halves) {
-            *place = digit(half);
-        }
-        text
+        uuid_letters(self.0)
     }
 
     /// An id of these bytes, with the marks of a UUID of version 7 set.

@@ -8,56 +8,112 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const BASE64_URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// The value of each byte as a digit of an alphabet; `NONE` of all that are none.
+type Values = [u8; 256];
+const NONE: u8 = u8::MAX;
+const HEX_VALUES: Values = values(HEX);
+const CROCKFORD_VALUES: Values = values(CROCKFORD);
+const BASE64_URL_VALUES: Values = values(BASE64_URL);
+
+#[expect(clippy::indexing_slicing, reason = "only ever made while the program is compiled")]
+const fn values<const N: usize>(alphabet: &[u8; N]) -> Values {
+    let mut values = [NONE; 256];
+    let mut value = 0;
+    while value < N {
+        values[alphabet[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+}
+
 /// The digit of `value`, whose excess bits do not count.
-fn digit<const N: usize>(alphabet: &[u8; N], value: u128) -> char {
-    let value = (value % N as u128) as usize;
-    alphabet.get(value).map_or('?', |byte| char::from(*byte))
+#[inline]
+fn digit<const N: usize>(alphabet: &[u8; N], value: u64) -> u8 {
+    alphabet.get((value % N as u64) as usize).copied().unwrap_or(b'?')
 }
 
-fn value_of(alphabet: &[u8], digit: u8) -> Option<u128> {
-    alphabet.iter().position(|byte| *byte == digit).map(|value| value as u128)
+#[inline]
+fn value_of(values: &Values, digit: u8) -> Option<u8> {
+    values.get(usize::from(digit)).copied().filter(|value| *value != NONE)
 }
 
-fn hex_value(digit: u8) -> Option<u128> {
-    value_of(HEX, digit.to_ascii_lowercase())
+#[inline]
+fn hex_value(digit: u8) -> Option<u8> {
+    value_of(&HEX_VALUES, digit.to_ascii_lowercase())
+}
+
+/// Digits are text.
+fn text(digits: &[u8]) -> String {
+    str::from_utf8(digits).unwrap_or_default().to_string()
 }
 
 pub fn hex_pair(byte: u8) -> [char; 2] {
-    [digit(HEX, u128::from(byte >> 4)), digit(HEX, u128::from(byte))]
+    [byte >> 4, byte].map(|half| char::from(digit(HEX, u64::from(half))))
 }
 
 pub fn from_hex_pair(high: u8, low: u8) -> Option<u8> {
-    let value = hex_value(high)? << 4 | hex_value(low)?;
-    u8::try_from(value).ok()
+    Some(hex_value(high)? << 4 | hex_value(low)?)
 }
 
-/// `digits` hexadecimal digits of `value`, in lower case.
-pub fn hex(value: u128, digits: u32) -> String {
-    (0..digits).rev().map(|place| digit(HEX, value >> (4 * place))).collect()
+/// The hexadecimal digits of `value`, in lower case.
+pub fn hex(value: u64) -> String {
+    let mut digits = [0; 16];
+    for (place, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(value.to_be_bytes()) {
+        *place = [byte >> 4, byte].map(|half| digit(HEX, u64::from(half)));
+    }
+    text(&digits)
 }
 
-pub fn from_hex(text: &str, digits: usize) -> Option<u128> {
-    if text.len() != digits {
+pub fn from_hex(text: &str) -> Option<u64> {
+    if text.len() != 16 {
         return None;
     }
-    text.bytes().try_fold(0, |value, byte| Some(value << 4 | hex_value(byte)?))
+    text.bytes().try_fold(0, |value, byte| Some(value << 4 | u64::from(hex_value(byte)?)))
+}
+
+/// The letters of a UUID.
+pub fn uuid_letters(bytes: [u8; 16]) -> [u8; 36] {
+    let mut letters = [b'-'; 36];
+    let places = letters.iter_mut().enumerate();
+    let places = places.filter(|(place, _)| !matches!(place, 8 | 13 | 18 | 23));
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, *byte]);
+    for ((_, place), half) in places.zip(halves) {
+        *place = digit(HEX, u64::from(half));
+    }
+    letters
 }
 
 pub fn uuid(bytes: [u8; 16]) -> String {
-    let mut text = hex(u128::from_be_bytes(bytes), 32);
-    for hyphen in [8, 13, 18, 23] {
-        text.insert(hyphen, '-');
-    }
-    text
+    text(&uuid_letters(bytes))
 }
 
 pub fn from_uuid(text: &str) -> Option<[u8; 16]> {
-    from_hex(&text.replace('-', ""), 32).map(u128::to_be_bytes)
+    let (mut value, mut digits) = (0_u128, 0);
+    for byte in text.bytes().filter(|byte| *byte != b'-') {
+        value = value << 4 | u128::from(hex_value(byte)?);
+        digits += 1;
+    }
+    (digits == 32).then(|| value.to_be_bytes())
+}
+
+/// The letters of a ULID.
+pub fn ulid_letters(bytes: [u8; 16]) -> [u8; 26] {
+    let value = u128::from_be_bytes(bytes);
+    let mut letters = [b'0'; 26];
+    let mut places = letters.iter_mut().rev();
+    // Twelve digits at a time are what a machine shifts at once.
+    for part in [value, value >> 60, value >> 120] {
+        let mut part = part as u64;
+        for place in places.by_ref().take(12) {
+            *place = digit(CROCKFORD, part);
+            part >>= 5;
+        }
+    }
+    letters
 }
 
 pub fn ulid(bytes: [u8; 16]) -> String {
-    let value = u128::from_be_bytes(bytes);
-    (0..26).rev().map(|place| digit(CROCKFORD, value >> (5 * place))).collect()
+    text(&ulid_letters(bytes))
 }
 
 /// A first digit above 7 does not fit; the bits it loses show when the text is made again.
@@ -65,32 +121,29 @@ pub fn from_ulid(text: &str) -> Option<[u8; 16]> {
     if text.len() != 26 {
         return None;
     }
-    let value: Option<u128> =
-        text.bytes().try_fold(0, |value, byte| Some(value << 5 | value_of(CROCKFORD, byte)?));
+    let value: Option<u128> = text.bytes().try_fold(0, |value, byte| {
+        Some(value << 5 | u128::from(value_of(&CROCKFORD_VALUES, byte)?))
+    });
     value.map(u128::to_be_bytes)
-}
-
-/// The digit of the lowest six bits.
-fn sextet(bits: u32) -> char {
-    BASE64_URL.get((bits & 0x3f) as usize).map_or('?', |byte| char::from(*byte))
 }
 
 /// Base64 with `-` and `_`, without padding.
 pub fn base64_url(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    let mut digits = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    let sextet = |bits: u32| digit(BASE64_URL, u64::from(bits));
     let (chunks, rest) = bytes.as_chunks::<3>();
     for [first, second, third] in chunks {
         let bits = u32::from_be_bytes([0, *first, *second, *third]);
-        [18, 12, 6, 0].into_iter().for_each(|place| text.push(sextet(bits >> place)));
+        digits.extend_from_slice(&[bits >> 18, bits >> 12, bits >> 6, bits].map(sextet));
     }
-    let last = match *rest {
+    let (count, last) = match *rest {
         [first, second] => (3, [0, first, second, 0]),
         [first] => (2, [0, first, 0, 0]),
         _ => (0, [0; 4]),
     };
-    let bits = u32::from_be_bytes(last.1);
-    [18, 12, 6].into_iter().take(last.0).for_each(|place| text.push(sextet(bits >> place)));
-    text
+    let bits = u32::from_be_bytes(last);
+    digits.extend([18, 12, 6].into_iter().take(count).map(|place| sextet(bits >> place)));
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 pub fn from_base64_url(text: &str) -> Option<Vec<u8>> {
@@ -98,7 +151,7 @@ pub fn from_base64_url(text: &str) -> Option<Vec<u8>> {
     for chunk in text.as_bytes().chunks(4) {
         let mut bits = 0_u32;
         for digit in chunk {
-            bits = bits << 6 | u32::try_from(value_of(BASE64_URL, *digit)?).ok()?;
+            bits = bits << 6 | u32::from(value_of(&BASE64_URL_VALUES, *digit)?);
         }
         bits <<= 6 * (4 - chunk.len()) + 8;
         let length = chunk.len().checked_sub(1).filter(|length| *length > 0)?;
@@ -130,5 +183,18 @@ mod tests {
         assert_eq!(ulid(bytes), "01ARZ3NDEKTSV4RRFFQ69G5FAV".to_string());
         assert_eq!(from_ulid("01ARZ3NDEKTSV4RRFFQ69G5FAV"), Some(bytes));
         assert_eq!(ulid([0xff; 16]), "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+        assert_eq!(from_ulid("01ARZ3NDEKTSV4RRFFQ69G5FAU"), None);
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read_and_written() {
+        let bytes = 0x0156_3e3a_b5d3_d676_4c61_efb9_9302_bd5b_u128.to_be_bytes();
+        assert_eq!(uuid(bytes), "01563e3a-b5d3-d676-4c61-efb99302bd5b");
+        assert_eq!(from_uuid("01563E3A-b5d3d676-4c61-efb99302bd5b"), Some(bytes));
+        assert_eq!(from_uuid("01563e3a-b5d3-d676-4c61-efb99302bd5"), None);
+        assert_eq!(from_uuid("01563e3a-b5d3-d676-4c61-efb99302bd5g"), None);
+        assert_eq!(hex(0x01ab), "00000000000001ab");
+        assert_eq!((from_hex("00000000000001AB"), from_hex("1ab")), (Some(0x01ab), None));
+        assert_eq!((hex_pair(0x5f), from_hex_pair(b'5', b'F')), (['5', 'f'], Some(0x5f)));
     }
 }

@@ -14,6 +14,7 @@ mod digits;
 mod float;
 mod scalar;
 
+pub use digits::{ulid_letters, uuid_letters};
 pub use scalar::{parse_scalar, scalar_text};
 
 use std::borrow::Cow;

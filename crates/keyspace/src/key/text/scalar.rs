@@ -27,7 +27,7 @@ pub fn scalar_text<'v>(value: &'v Value<'_>) -> Result<Cow<'v, str>, Error> {
         Value::Uuid(value) | Value::TimeUuid(value) => digits::uuid(*value),
         Value::Timestamp(value) => civil::timestamp(*value),
         Value::Ulid(value) => digits::ulid(*value),
-        Value::Cell(value) => digits::hex(u128::from(*value), 16),
+        Value::Cell(value) => digits::hex(*value),
         Value::Date(value) => civil::date(i64::from(*value)),
     }))
 }
@@ -55,7 +55,7 @@ fn read(kind: KeyType, raw: &str) -> Option<Value<'static>> {
         KeyType::TimeUuid => Value::TimeUuid(digits::from_uuid(raw)?),
         KeyType::Timestamp => Value::Timestamp(civil::from_timestamp(raw)?),
         KeyType::Ulid => Value::Ulid(digits::from_ulid(raw)?),
-        KeyType::Cell => Value::Cell(u64::try_from(digits::from_hex(raw, 16)?).ok()?),
+        KeyType::Cell => Value::Cell(digits::from_hex(raw)?),
         KeyType::Date => Value::Date(i32::try_from(civil::from_date(raw)?).ok()?),
     })
 }
