@@ -5,7 +5,7 @@ use crate::moving::{Move, Moves};
 use crate::open::{Builder, Opening};
 use crate::sweep::{self, Sweeper};
 use crate::typed::FromAnswer;
-use data::request::{Call, Given, Prepared, Reply, Runtime};
+use data::request::{Call, Given, Prepared, Reply, Runtime, Written};
 use data::store::{CommitId, Description, Hold};
 use data::watch::Interest;
 use data::{Caller, Error, ErrorKind, Result};
@@ -173,6 +173,23 @@ impl Keyway {
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
         runtime.call(call).await
+    }
+
+    /// The same call, written as JSON, if it reads rows that can be shown where they lie; otherwise
+    /// what was given comes back. See [`Runtime::write_json`].
+    pub fn write_json_at(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<Result<Written>, Vec<Given>> {
+        // While the keyspace moves, a call may have to be made again.
+        let runtime = self.open().ok().filter(|_| !self.0.moves.is_under_way());
+        let Some(runtime) = runtime else { return Err(given) };
+        let Ok(pattern) = pattern_at(runtime, position) else { return Err(given) };
+        let call = Call::new(pattern, given, caller);
+        runtime.write_json(&call, out).ok_or(call.given)
     }
 
     /// The same while the keyspace moves: a call that comes in the pause waits, and is made where

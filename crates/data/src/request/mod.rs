@@ -31,6 +31,7 @@ pub use json::key_text;
 pub use members::MemberReader;
 pub use next::Cursor;
 pub use prepare::Prepared;
+pub use written::Written;
 
 use crate::clock::{Clock, Random};
 use crate::error::{Error, ErrorKind, Result};
@@ -196,20 +197,20 @@ impl Runtime {
     }
 
     /// Makes a call that needs no waiting and answers rows as they are stored: each is shown where
-    /// it lies, and what comes back is where the next page begins. Nothing is done if this is no
-    /// such call.
+    /// it lies, and what comes back is where the next page begins and what the call cost. Nothing
+    /// is done if this is no such call.
     pub fn show(
         &self,
         call: &Call<'_>,
         show: &mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
-    ) -> Option<Result<Option<Cursor>>> {
+    ) -> Option<Result<(Option<Cursor>, Usage)>> {
         let store = if call.pattern.is_shown { self.store.at_once() } else { None }?;
         let collection = call.pattern.collection.as_deref()?;
         let mut session = self.session(call);
         let mut show = |row: &Keyed| show(Shown::new(collection, row));
         let answer =
             admit(call).and_then(|()| read::show(self, &mut session, store, call, &mut show));
-        Some(self.settle(session, call, answer).map(|(next, _)| next))
+        Some(self.settle(session, call, answer))
     }
 
     fn session(&self, call: &Call<'_>) -> Session<'_> {

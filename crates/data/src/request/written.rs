@@ -6,12 +6,15 @@ use super::answer::{Answer, AnswerShape, Changed, Record};
 use super::json::key_text;
 use super::members::MemberReader;
 use super::next::Cursor;
+use super::{Call, Runtime};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
+use crate::session::Usage;
 use crate::store::Version;
 use crate::value::json::EXACT_MAX;
 use crate::value::{Value, scalar_text};
-use keyspace::model::Type;
+use keyspace::key::text::{ulid_letters, uuid_letters};
+use keyspace::model::{Type, Verb};
 use serde::Serialize;
 
 impl Answer {
@@ -21,9 +24,7 @@ impl Answer {
             Answer::Row(record) => {
                 out.extend_from_slice(b"{\"row\":");
                 write_row(record.as_ref(), out)?;
-                out.extend_from_slice(b",\"version\":");
-                write_version(record.as_ref().and_then(|record| record.version), out);
-                out.push(b'}');
+                write_version_behind(record.as_ref().and_then(|record| record.version), out);
             }
             Answer::Rows(records) => {
                 out.extend_from_slice(b"{\"rows\":");
@@ -31,11 +32,9 @@ impl Answer {
                 out.push(b'}');
             }
             Answer::Page { rows, next } => {
-                out.extend_from_slice(b"{\"rows\":");
-                write_list(rows, out, |record, out| record.write_json(out))?;
-                out.extend_from_slice(b",\"next\":");
-                write(&next.as_ref().map(Cursor::as_str), out)?;
-                out.push(b'}');
+                out.extend_from_slice(b"{\"rows\":[");
+                write_items(rows, out, |record, out| record.write_json(out))?;
+                write_next(next.as_ref(), out)?;
             }
             Answer::Changed(changed) => changed.write_json(schema, out)?,
             Answer::ChangedRows(all) => {
@@ -51,6 +50,55 @@ impl Answer {
             Answer::Total(_) | Answer::Window { .. } => write(&self.to_json(schema)?, out)?,
         }
         Ok(())
+    }
+}
+
+/// What was written of a call, and what it cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Whether it has an answer: the row of a `get` may not be there.
+    pub is_there: bool,
+    /// The version of the row of a `get`, if it has one.
+    pub version: Option<Version>,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+impl Runtime {
+    /// Makes a call that needs no waiting and answers rows as they are stored, and writes its answer
+    /// as JSON, each row from where it lies. Nothing is done if this is no such call; of an error,
+    /// half of an answer may be written.
+    pub fn write_json(&self, call: &Call<'_>, out: &mut Vec<u8>) -> Option<Result<Written>> {
+        if !call.pattern.is_shown {
+            return None;
+        }
+        let shape = call.pattern.shape.as_ref()?;
+        let lists = call.pattern.pattern.verb == Verb::List;
+        let begun = out.len();
+        out.extend_from_slice(if lists { b"{\"rows\":[" } else { b"{\"row\":" });
+        let (mut is_first, mut version) = (true, None);
+        let shown = self.show(call, &mut |row| {
+            if !is_first {
+                out.push(b',');
+            }
+            (is_first, version) = (false, row.version());
+            write_members(shape, row.reader()?, out)
+        });
+        let Some(shown) = shown else {
+            out.truncate(begun);
+            return None;
+        };
+        Some(shown.and_then(|(next, usage)| {
+            if lists {
+                write_next(next.as_ref(), out)?;
+                return Ok(Written { is_there: true, version: None, usage });
+            }
+            if is_first {
+                out.extend_from_slice(b"null");
+            }
+            write_version_behind(version, out);
+            Ok(Written { is_there: !is_first, version, usage })
+        }))
     }
 }
 
@@ -91,6 +139,15 @@ fn write_members(
         let of = &member.member_type;
         let is_written = match of.required() {
             Type::Text | Type::Enum(_) => reader.text(|text| write(text, out))?.is_some(),
+            Type::F64 => {
+                reader.f64()?.map(|number| write(&(number + 0.0), out)).transpose()?.is_some()
+            }
+            Type::Ulid => {
+                reader.ulid()?.map(|ulid| write_letters(&ulid_letters(ulid), out)).is_some()
+            }
+            Type::Uuid => {
+                reader.uuid()?.map(|uuid| write_letters(&uuid_letters(uuid), out)).is_some()
+            }
             _ => false,
         };
         if !is_written {
@@ -117,14 +174,19 @@ impl Value {
             Value::Json(json) => write(json, out),
             // Of these, every text is letters, digits and signs that stand for themselves.
             Value::Uuid(_) | Value::TimeUuid(_) | Value::Ulid(_) | Value::Timestamp(_) => {
-                out.push(b'"');
-                out.extend_from_slice(scalar_text(self).as_bytes());
-                out.push(b'"');
+                write_letters(scalar_text(self).as_bytes(), out);
                 Ok(())
             }
             other => write(&other.to_json(of), out),
         }
     }
+}
+
+/// Letters that stand for themselves, in quotes.
+fn write_letters(letters: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(letters);
+    out.push(b'"');
 }
 
 fn write_row(record: Option<&Record>, out: &mut Vec<u8>) -> Result<()> {
@@ -139,11 +201,7 @@ fn write_row(record: Option<&Record>, out: &mut Vec<u8>) -> Result<()> {
 
 fn write_version(version: Option<Version>, out: &mut Vec<u8>) {
     match version {
-        Some(version) => {
-            out.push(b'"');
-            out.extend_from_slice(&version.text());
-            out.push(b'"');
-        }
+        Some(version) => write_letters(&version.text(), out),
         None => out.extend_from_slice(b"null"),
     }
 }
@@ -151,17 +209,41 @@ fn write_version(version: Option<Version>, out: &mut Vec<u8>) {
 fn write_list<T>(
     items: &[T],
     out: &mut Vec<u8>,
-    mut write_item: impl FnMut(&T, &mut Vec<u8>) -> Result<()>,
+    write_item: impl FnMut(&T, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     out.push(b'[');
+    write_items(items, out, write_item)?;
+    out.push(b']');
+    Ok(())
+}
+
+fn write_items<T>(
+    items: &[T],
+    out: &mut Vec<u8>,
+    mut write_item: impl FnMut(&T, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
     for (number, item) in items.iter().enumerate() {
         if number > 0 {
             out.push(b',');
         }
         write_item(item, out)?;
     }
-    out.push(b']');
     Ok(())
+}
+
+/// The end of a page, behind its rows.
+fn write_next(next: Option<&Cursor>, out: &mut Vec<u8>) -> Result<()> {
+    out.extend_from_slice(b"],\"next\":");
+    write(&next.map(Cursor::as_str), out)?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// The end of a row that is answered alone.
+fn write_version_behind(version: Option<Version>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"version\":");
+    write_version(version, out);
+    out.push(b'}');
 }
 
 fn write(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) -> Result<()> {

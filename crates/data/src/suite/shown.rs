@@ -1,4 +1,5 @@
-//! A call made twice: answered, and with its rows shown where they lie. Both must say the same.
+//! A call made again: answered, with its rows shown where they lie, and written from there. All must
+//! say the same.
 
 use super::bench::{Checked, Failure, same};
 use crate::error::Result;
@@ -18,7 +19,7 @@ pub fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>) -> Ch
     });
     match (answered, shown) {
         (_, None) => Ok(()),
-        (Ok(reply), Some(Ok(next))) => {
+        (Ok(reply), Some(Ok((next, usage)))) => {
             let (records, more): (Vec<&Record>, bool) = match &reply.answer {
                 Answer::Row(row) => (row.iter().collect(), false),
                 Answer::Page { rows, next } => (rows.iter().collect(), next.is_some()),
@@ -26,10 +27,42 @@ pub fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>) -> Ch
             };
             let answered = records.iter().map(|record| Ok((record.values()?, record.version)));
             same("rows that are shown", rows, answered.collect::<Result<_>>()?)?;
-            same("whether more follow", next.is_some(), more)
+            same("whether more follow", next.is_some(), more)?;
+            same("what it cost", usage, reply.usage)?;
+            written(runtime, call, reply)
         }
         (Err(answered), Some(Err(shown))) => same("errors", shown.kind(), answered.kind()),
         (Ok(_), Some(Err(error))) => Err(Failure::broken(format!("only showing fails: {error}"))),
         (Err(error), Some(Ok(_))) => Err(Failure::broken(format!("only answering fails: {error}"))),
+    }
+}
+
+/// Holds what is written of the rows where they lie against what is written of the answer.
+fn written(runtime: &Runtime, call: &Call<'_>, reply: &Reply) -> Checked {
+    let mut text = b"before".to_vec();
+    let Some(written) = runtime.write_json(call, &mut text) else {
+        return Err(Failure::broken("a call shows rows that are not written"));
+    };
+    let written = written?;
+    let (is_there, version, more) = match &reply.answer {
+        Answer::Row(row) => (row.is_some(), row.as_ref().and_then(|row| row.version), false),
+        Answer::Page { next, .. } => (true, None, next.is_some()),
+        _ => return Err(Failure::broken("a call writes rows and answers something else")),
+    };
+    same("whether it is there", written.is_there, is_there)?;
+    same("the version that is written", written.version, version)?;
+    same("what writing cost", written.usage, reply.usage)?;
+    let mut expected = b"before".to_vec();
+    reply.answer.write_json(runtime.schema(), &mut expected)?;
+    match more {
+        // Each cursor is sealed anew.
+        true => {
+            let rows = |text: &[u8]| {
+                let end = text.windows(9).rposition(|part| part == b"],\"next\":");
+                end.map(|end| text.iter().take(end).copied().collect::<Vec<u8>>())
+            };
+            same("the rows as text", rows(&text), rows(&expected))
+        }
+        false => same("the answer as text", text, expected),
     }
 }

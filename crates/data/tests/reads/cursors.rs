@@ -171,7 +171,7 @@ fn shown(bench: &Bench, pattern: &str, arguments: Json) -> (Vec<Value>, usize) {
             Ok(())
         });
         pages += 1;
-        match next.expect("a list that is shown").unwrap() {
+        match next.expect("a list that is shown").unwrap().0 {
             Some(next) => arguments["cursor"] = json!(next.to_string()),
             None => return (all, pages),
         }

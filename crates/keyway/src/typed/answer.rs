@@ -73,10 +73,11 @@ fn show<T: Row>(
     if !T::IS_OF_MEMBERS {
         return None;
     }
-    runtime.show(call, &mut |row| {
+    let shown = runtime.show(call, &mut |row| {
         take(T::from_members(&mut Values::shown(&row)?, row.version())?);
         Ok(())
-    })
+    });
+    shown.map(|shown| shown.map(|(next, _)| next))
 }
 
 impl FromAnswer for Answer {

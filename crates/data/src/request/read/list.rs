@@ -143,7 +143,7 @@ pub(super) fn show(
     };
     let scan = Scan { range, reverse: asked.reverse, rows: asked.limit.saturating_add(1) };
     let (mut shown, mut last, mut is_more) = (0, None, false);
-    session.usage.round_trips += 1;
+    session.usage.round_trips += u64::from(!scan.range.is_empty());
     let end = session.each(store, &scan, &mut |keyed| {
         is_more = shown == asked.limit;
         if !is_more {
