@@ -1,8 +1,9 @@
 //! Who may commit: whoever comes first, for all who come meanwhile; or one thread for all.
 //!
 //! ```text
-//! process, none   caller ─┬─ commits are brief ─▶ Committer, one after the other
-//!                         └─ others are committing, for long ─▶ leaves its batch to them
+//! process, none   caller ─┬─ nobody else is committing ─▶ Committer
+//!                         ├─ a thread, and commits are brief ─▶ waits, Committer
+//!                         └─ a task, or commits are long ─▶ leaves its batch to whoever commits
 //!                 keeper: every second a sync, the witness, a fresh snapshot; and whoever still
 //!                 waits when a caller has done enough for others
 //! power           callers ─queue─▶ thread: take all that wait ─▶ Committer ─▶ answer each
@@ -35,9 +36,10 @@ const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How often what nobody waits for is done.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// As long as commits take no longer, a caller waits for the right to make its own: to leave it to
-/// somebody else and be woken for its answer takes longer. A caller may be a task among others that
-/// its thread serves, so it does not wait where commits are long.
+/// As long as commits take no longer, a caller that has its thread for itself waits for the right to
+/// make its own: to leave it to somebody else and be woken for its answer takes longer. A task among
+/// others does not wait: its thread goes on with the next one meanwhile, and several batches are then
+/// written at once.
 const BRIEF: Duration = Duration::from_millis(1);
 /// Groups that a caller commits for others before it goes on with its own work.
 const GROUPS_FOR_OTHERS: usize = 4;
@@ -283,7 +285,7 @@ impl Shared {
     fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
         let mut committer = match self.committer.try_lock() {
             Ok(committer) => committer,
-            Err(TryLockError::WouldBlock) if !self.is_long.load(Ordering::Relaxed) => {
+            Err(TryLockError::WouldBlock) if self.waits() => {
                 self.committer.lock().map_err(|_| poisoned())?
             }
             Err(TryLockError::WouldBlock) => {
@@ -298,6 +300,11 @@ impl Shared {
         let answer = committer.commit([batch]).pop();
         self.is_long.store(began.elapsed() > BRIEF, Ordering::Relaxed);
         Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
+    }
+
+    /// Whether a caller who finds somebody committing waits for them to end.
+    fn waits(&self) -> bool {
+        !is_task() && !self.is_long.load(Ordering::Relaxed)
     }
 
     /// Commits a group of those who wait; says whether there was one. If somebody else is
@@ -341,6 +348,14 @@ impl Shared {
         // Nothing that can panic is done while it is held.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the caller is one task of several on its thread, which can go on with another.
+fn is_task() -> bool {
+    #[cfg(feature = "tasks")]
+    return tokio::task::try_id().is_some();
+    #[cfg(not(feature = "tasks"))]
+    false
 }
 
 /// The keeper, until nobody can call it any more.
