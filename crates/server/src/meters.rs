@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,8 @@ pub struct PatternMeters {
     bound: Histogram,
     /// The same for the console, which wants quantiles of the last moments.
     pub recent: Recent,
+    /// Bytes of the last answer.
+    bytes: AtomicUsize,
 }
 
 /// The last calls: latencies in microseconds, and parts of bounds.
@@ -89,6 +92,10 @@ struct RecentCall {
     at: u32,
     bound_percent: u8,
 }
+
+/// Room for an answer beyond what the last one had, and the most that is kept of that.
+const BYTES_MORE: usize = 256;
+const BYTES_KEPT_MAX: usize = 64 << 10;
 
 /// Calls that are remembered of each pattern.
 const RECENT: usize = 512;
@@ -185,6 +192,7 @@ impl Meters {
                 rows: rows.get_or_create(&of).clone(),
                 bound: bound.get_or_create(&of).clone(),
                 recent: Recent::default(),
+                bytes: AtomicUsize::new(0),
             })
         });
         let patterns = patterns.collect();
@@ -195,6 +203,36 @@ impl Meters {
     /// The meters of each pattern, in the order of the file.
     pub fn patterns(&self) -> &[Arc<PatternMeters>] {
         &self.patterns
+    }
+
+    /// Counts a call, which was answered if it says what it cost.
+    pub fn called(
+        &self,
+        position: usize,
+        took: Duration,
+        usage: Option<&Usage>,
+        bounds: Option<&Bounds>,
+    ) {
+        let Some(meters) = self.patterns.get(position) else { return };
+        match usage {
+            Some(usage) => meters.answered(took, usage, bounds),
+            None => {
+                meters.failed.inc();
+            }
+        }
+    }
+
+    /// Bytes that an answer of a pattern is likely to have: as many as the last one had.
+    pub fn bytes_expected(&self, position: usize) -> usize {
+        let meters = self.patterns.get(position);
+        meters.map_or(0, |meters| meters.bytes.load(Ordering::Relaxed)) + BYTES_MORE
+    }
+
+    /// Keeps how long an answer was.
+    pub fn answer_has(&self, position: usize, bytes: usize) {
+        if let Some(meters) = self.patterns.get(position) {
+            meters.bytes.store(bytes.min(BYTES_KEPT_MAX), Ordering::Relaxed);
+        }
     }
 
     /// Counts a response that told a problem.

@@ -12,7 +12,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use data::request::{Answer, Given, Prepared, Reply};
+use data::request::{Answer, Given, Prepared, Reply, Written};
 use data::session::Usage;
 use data::store::{CommitId, Version};
 use data::{Caller, Error, ErrorKind};
@@ -224,32 +224,77 @@ pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     let begun = Instant::now();
     let Asked { position, prepared, given, caller, id } = asked;
     let reply = service.keyway.call_at(position, given, &caller, id).await;
-    if let Some(meters) = service.meters.patterns().get(position) {
-        match &reply {
-            Ok(reply) => meters.answered(begun.elapsed(), &reply.usage, prepared.bounds()),
-            Err(_) => {
-                meters.failed.inc();
-            }
+    let usage = reply.as_ref().ok().map(|reply| &reply.usage);
+    service.meters.called(position, begun.elapsed(), usage, prepared.bounds());
+    reply
+}
+
+/// What a response is made of.
+struct Answered {
+    body: Result<Vec<u8>, Problem>,
+    version: Option<Version>,
+    usage: Usage,
+}
+
+/// Makes a call and writes what it is answered: from where the rows lie, if that can be done.
+async fn answered(service: &Service, mut asked: Asked) -> Result<Answered, Error> {
+    let position = asked.position;
+    let mut text = Vec::with_capacity(service.meters.bytes_expected(position));
+    let answered = match write_at_once(service, &mut asked, &mut text) {
+        Some(written) => {
+            let Written { is_there, version, usage } = written?;
+            let body = if is_there { Ok(text) } else { Err(Problem::not_found()) };
+            Answered { body, version, usage }
+        }
+        None => {
+            let reply = call(service, asked).await?;
+            let body = write(service, &reply.answer, &mut text).map(|()| text);
+            Answered { body, version: version(&reply.answer), usage: reply.usage }
+        }
+    };
+    if let Ok(body) = &answered.body {
+        service.meters.answer_has(position, body.len());
+    }
+    Ok(answered)
+}
+
+/// Makes a call that needs no waiting; nothing is done if this is none.
+fn write_at_once(
+    service: &Service,
+    asked: &mut Asked,
+    text: &mut Vec<u8>,
+) -> Option<Result<Written, Error>> {
+    if !asked.prepared.is_shown {
+        return None;
+    }
+    let begun = Instant::now();
+    let given = std::mem::take(&mut asked.given);
+    match service.keyway.write_json_at(asked.position, given, &asked.caller, text) {
+        Ok(written) => {
+            let usage = written.as_ref().ok().map(|written| &written.usage);
+            let bounds = asked.prepared.bounds();
+            service.meters.called(asked.position, begun.elapsed(), usage, bounds);
+            Some(written)
+        }
+        Err(given) => {
+            asked.given = given;
+            None
         }
     }
-    reply
 }
 
 async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> (Response, Usage) {
     let pattern = asked.prepared.pattern.clone();
-    let reply = match call(service, asked).await {
-        Ok(reply) => reply,
+    let Answered { body, version, usage } = match answered(service, asked).await {
+        Ok(answered) => answered,
         Err(error) => return (refusal(&error, headers).into_response(), Usage::default()),
     };
-    let version = version(&reply.answer);
     let is_known = pattern.verb.is_read()
         && version.is_some_and(|version| conditions::is_known(headers, version));
-    let mut response = match is_known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => match body(service, &reply.answer) {
-            Ok(body) => json(body),
-            Err(problem) => problem.into_response(),
-        },
+    let mut response = match (is_known, body) {
+        (true, _) => StatusCode::NOT_MODIFIED.into_response(),
+        (false, Ok(body)) => json(body),
+        (false, Err(problem)) => problem.into_response(),
     };
     let headers = response.headers_mut();
     if let Some(tag) = version.and_then(conditions::tag) {
@@ -263,7 +308,7 @@ async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> (Respo
     } else {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    (response, reply.usage)
+    (response, usage)
 }
 
 /// A response that is JSON.
@@ -287,6 +332,11 @@ fn refusal(error: &Error, headers: &HeaderMap) -> Problem {
 
 /// An answer's body; a row that is not there, and a window that is full, are problems.
 pub(super) fn body(service: &Service, answer: &Answer) -> Result<Vec<u8>, Problem> {
+    let mut text = Vec::with_capacity(1_024);
+    write(service, answer, &mut text).map(|()| text)
+}
+
+fn write(service: &Service, answer: &Answer, text: &mut Vec<u8>) -> Result<(), Problem> {
     match answer {
         Answer::Row(None) => return Err(Problem::not_found()),
         Answer::Window { allowed: false, resets_at, .. } => {
@@ -299,9 +349,7 @@ pub(super) fn body(service: &Service, answer: &Answer) -> Result<Vec<u8>, Proble
         }
         _ => {}
     }
-    let mut written = Vec::with_capacity(1_024);
-    answer.write_json(service.keyway.runtime().schema(), &mut written)?;
-    Ok(written)
+    Ok(answer.write_json(service.keyway.runtime().schema(), text)?)
 }
 
 /// The version of the one row that an answer has.
