@@ -80,6 +80,9 @@ const ENTRANTS: [Entrant; 4] = [
     Entrant { name: "webdis", start: webdis::start },
 ];
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.next_if(|word| word == by_hand::HIDDEN).is_some() {
