@@ -7,19 +7,23 @@ use axum::body::Body;
 use axum::http::Request;
 use data::{Error, ErrorKind, Result};
 use hyper::body::Incoming;
+use hyper::rt::{Sleep, Timer};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -30,6 +34,11 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Connections at once, at most: each has a little memory.
 const CONNECTIONS_MAX: usize = 20_000;
+
+/// How often a connection is looked at on which nothing happens: a part of the time that a head may
+/// take to arrive, between these.
+const LOOKED_AT_LEAST: Duration = Duration::from_millis(10);
+const LOOKED_AT_MOST: Duration = Duration::from_secs(5);
 
 /// The certificate of a server, and its key.
 #[derive(Clone)]
@@ -105,7 +114,8 @@ impl Listening {
         let arrives_within = self.service.settings.arrives_within;
         let mut connections = auto::Builder::new(TokioExecutor::new());
         let timer = TokioTimer::new();
-        connections.http1().timer(timer.clone()).header_read_timeout(arrives_within);
+        connections.http1().timer(Glances).header_read_timeout(arrives_within);
+        let look_every = (arrives_within / 4).clamp(LOOKED_AT_LEAST, LOOKED_AT_MOST);
         connections.http1().max_buf_size(64 * 1024);
         connections.http2().timer(timer).keep_alive_interval(Duration::from_secs(30));
         let connections = Arc::new(connections);
@@ -131,15 +141,16 @@ impl Listening {
             };
             let Ok(place) = places.clone().try_acquire_owned() else { continue };
             let _ = stream.set_nodelay(true);
-            let (endpoints, tls) = (endpoints.clone(), self.tls.clone());
-            let (connections, watcher) = (connections.clone(), graceful.watcher());
+            let (connections, tls) = (connections.clone(), self.tls.clone());
+            let (endpoints, watcher) = (endpoints.clone(), graceful.watcher());
+            let talking = Talking { peer, endpoints, watcher, look_every };
             tokio::spawn(async move {
                 match tls {
-                    None => talk(&connections, stream, peer, endpoints, watcher).await,
+                    None => talk(&connections, stream, talking).await,
                     Some(tls) => {
                         let shaken = tokio::time::timeout(HANDSHAKE_WITHIN, tls.0.accept(stream));
                         if let Ok(Ok(stream)) = shaken.await {
-                            talk(&connections, stream, peer, endpoints, watcher).await;
+                            talk(&connections, stream, talking).await;
                         }
                     }
                 }
@@ -155,13 +166,20 @@ impl Listening {
     }
 }
 
+/// What a connection is made of, besides its stream.
+struct Talking {
+    peer: SocketAddr,
+    endpoints: Endpoints,
+    watcher: Watcher,
+    look_every: Duration,
+}
+
 async fn talk(
     connections: &auto::Builder<TokioExecutor>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: SocketAddr,
-    endpoints: Endpoints,
-    watcher: hyper_util::server::graceful::Watcher,
+    talking: Talking,
 ) {
+    let Talking { peer, endpoints, watcher, look_every } = talking;
     let answer = service_fn(move |request: Request<Incoming>| {
         let endpoints = endpoints.clone();
         async move {
@@ -170,8 +188,49 @@ async fn talk(
         }
     });
     let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);
-    if let Err(error) = watcher.watch(connection.into_owned()).await {
+    let connection = watcher.watch(connection.into_owned());
+    tokio::pin!(connection);
+    let mut look = tokio::time::interval_at(Instant::now() + look_every, look_every);
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = &mut connection => break ended,
+            // The connection looks at its deadline.
+            _ = look.tick() => {}
+        }
+    };
+    if let Err(error) = ended {
         // Whoever hung up knows it.
         tracing::debug!(%error, %peer, "a connection ended early");
     }
 }
+
+/// Deadlines of connections, which nobody is woken for: they pass when the connection is looked at.
+/// A timer that is set and cleared for each request costs more than to read what was asked.
+#[derive(Clone, Copy, Debug)]
+struct Glances;
+
+struct Deadline(std::time::Instant);
+
+impl Timer for Glances {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
+        self.sleep_until(std::time::Instant::now() + duration)
+    }
+
+    fn sleep_until(&self, deadline: std::time::Instant) -> Pin<Box<dyn Sleep>> {
+        Box::pin(Deadline(deadline))
+    }
+}
+
+impl Future for Deadline {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        match std::time::Instant::now() >= self.0 {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+impl Sleep for Deadline {}

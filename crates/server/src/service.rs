@@ -29,7 +29,6 @@ pub struct Service {
     pub console: Console,
     pub(crate) meters: Meters,
     pub(crate) rates: Rates,
-    pub(crate) permits: Semaphore,
     pub(crate) streams: Arc<Semaphore>,
     /// Whether the server is about to end: streams would go on for ever.
     pub(crate) ends: watch::Sender<bool>,
@@ -55,7 +54,6 @@ impl Service {
             console: Console::default(),
             meters,
             rates: Rates::new(settings.calls_a_second),
-            permits: Semaphore::new(settings.requests_max),
             streams: Arc::new(Semaphore::new(settings.watchers_max)),
             ends: watch::Sender::new(false),
             positions,

@@ -167,15 +167,16 @@ impl Seal {
     }
 }
 
-/// What the cursors of a pattern are bound to, whoever calls.
-pub(super) fn bound_front(keyspace: &str, pattern: &Pattern, key: &KeyShape) -> Vec<u8> {
+/// What the cursors of a pattern are bound to, whoever calls: a hash of it, because all of it goes
+/// into every seal.
+pub(super) fn bound_front(keyspace: &str, pattern: &Pattern, key: &KeyShape) -> [u8; 32] {
     let mut bytes = Vec::with_capacity(256);
     put(&mut bytes, b"keyway cursor 1");
     put(&mut bytes, keyspace.as_bytes());
     put(&mut bytes, pattern.name.value.as_bytes());
     put_key(&mut bytes, key);
     put(&mut bytes, pattern.by.join("\n").as_bytes());
-    bytes
+    *blake3::hash(&bytes).as_bytes()
 }
 
 /// What a cursor of this call is bound to.
@@ -183,7 +184,7 @@ pub(super) fn bound_front(keyspace: &str, pattern: &Pattern, key: &KeyShape) -> 
 /// The arguments are those the call gives: what a pattern binds to `now` is another in every call.
 /// How many rows are asked for may change from page to page, and so may the caller's roles.
 pub(super) fn bound(call: &Call<'_>, reverse: bool) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(256);
+    let mut bytes = Vec::with_capacity(128);
     bytes.extend_from_slice(&call.pattern.cursor_front);
     for id in [call.caller.id(), call.caller.tenant()] {
         bytes.push(u8::from(id.is_some()));

@@ -44,7 +44,7 @@ pub struct Prepared {
     /// How a change goes the direct way, if it does.
     pub(super) direct: Option<Direct>,
     /// What binds the cursors of a list to it, whoever calls.
-    pub(super) cursor_front: Vec<u8>,
+    pub(super) cursor_front: [u8; 32],
     plan: Plan,
     kind: StoreKind,
 }
@@ -117,7 +117,7 @@ impl Prepared {
             page_reads,
             key_arguments: Vec::new(),
             direct: None,
-            cursor_front: Vec::new(),
+            cursor_front: [0; 32],
             plan,
             kind,
         };

@@ -69,22 +69,22 @@ impl Token {
         let (front, secret) = front.split_at_checked(front.len().checked_sub(SECRET_LETTERS)?)?;
         let mut parts = front.strip_suffix('_')?.split('_');
         let (mark, kind, id) = (parts.next()?, parts.next()?, parts.next()?);
-        let decoded = URL_SAFE_NO_PAD.decode(secret).ok()?;
-        let token = Token {
-            kind: Kind::from_name(kind)?,
-            id: id.to_string(),
-            secret: decoded.try_into().ok()?,
-        };
+        // The decoder may want room for letters that are not there.
+        let mut decoded = [0; SECRET_BYTES + 1];
+        let count = URL_SAFE_NO_PAD.decode_slice(secret, &mut decoded).ok()?;
+        let secret = *decoded.first_chunk::<SECRET_BYTES>().filter(|_| count == SECRET_BYTES)?;
+        let token = Token { kind: Kind::from_name(kind)?, id: id.to_string(), secret };
         let is_whole = mark == "kw" && parts.next().is_none() && id.len() == ID_LETTERS;
-        (is_whole && sum(text.get(..text.len() - CHECKSUM_LETTERS)?) == checksum).then_some(token)
+        (is_whole && sum(text.get(..text.len() - CHECKSUM_LETTERS)?) == *checksum.as_bytes())
+            .then_some(token)
     }
 
     /// The whole text: the only time the secret is shown.
     pub fn reveal(&self) -> String {
         let secret = URL_SAFE_NO_PAD.encode(self.secret);
         let front = format!("kw_{}_{}_{secret}_", self.kind.name(), self.id);
-        let checksum = sum(&front);
-        front + &checksum
+        let checksum = sum(&front).map(char::from);
+        front.chars().chain(checksum).collect()
     }
 
     /// What is kept of the secret. A fast hash is right for 256 random bits: a slow one would only
@@ -114,14 +114,13 @@ pub(super) fn letters(random: &dyn Random, count: usize) -> String {
     text
 }
 
-fn sum(front: &str) -> String {
+fn sum(front: &str) -> [u8; CHECKSUM_LETTERS] {
     let mut rest = crc32fast::hash(front.as_bytes()) as usize;
-    let mut text = String::with_capacity(CHECKSUM_LETTERS);
-    for _ in 0..CHECKSUM_LETTERS {
-        text.extend(LETTERS.get(rest % 62).map(|letter| char::from(*letter)));
+    [(); CHECKSUM_LETTERS].map(|()| {
+        let letter = LETTERS.get(rest % 62).copied().unwrap_or_default();
         rest /= 62;
-    }
-    text
+        letter
+    })
 }
 
 #[cfg(test)]

@@ -27,8 +27,10 @@ pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
         }
         answered_count += answered;
         failed_count += failed;
-        latest.extend(pattern.recent.within(MOMENT));
-        let (times, bound) = pattern.recent.quantiles().unwrap_or_default();
+        let tally = pattern.tally();
+        latest.extend(tally.within(MOMENT));
+        let (times, bound) = tally.quantiles().unwrap_or_default();
+        drop(tally);
         patterns.push(json!({
             "name": name,
             "answered": answered,
@@ -46,7 +48,7 @@ pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
         "answered": answered_count,
         "failed": failed_count,
         "microseconds": quantiles(latest),
-        "under_way": meters.under_way.get(),
+        "under_way": meters.under_way(),
         "watchers": meters.watchers.get(),
         "swept": service.keyway.swept(),
         "problems": problems,

@@ -97,11 +97,11 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
         service.meters.refused(problem);
     }
     let status = response.status().as_u16();
-    let microseconds = begun.elapsed().as_micros() as u64;
     let (round_trips, rows) = (usage.round_trips, usage.rows_read + usage.rows_written);
     span.record("status", status).record("round_trips", round_trips).record("rows", rows);
     tracing::info!(
-        %method, path, status, problem = told, microseconds, round_trips, rows, "request"
+        %method, path, status, problem = told,
+        microseconds = begun.elapsed().as_micros() as u64, round_trips, rows, "request"
     );
     protect(response.headers_mut(), is_page);
     response
@@ -121,16 +121,13 @@ async fn pass(
         let title = "the server has not this name: start it with --host NAME to let it have one";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", title));
     }
-    let Ok(_permit) = service.permits.try_acquire() else {
+    let Some(_under_way) = service.meters.enter(service.settings.requests_max) else {
         let title = "the server has as many requests as it can work on";
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", title);
         return Err(problem.with("retryable", true).after(1));
     };
     let principal = know(service, peer, request.headers()).await?;
-    service.meters.under_way.inc();
-    let answered = endpoints.answer(peer, principal, request).await;
-    service.meters.under_way.dec();
-    Ok(answered)
+    Ok(endpoints.answer(peer, principal, request).await)
 }
 
 /// Whether a request was meant for this server. A name that leads to this machine without its

@@ -225,7 +225,7 @@ pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     let Asked { position, prepared, given, caller, id } = asked;
     let reply = service.keyway.call_at(position, given, &caller, id).await;
     let usage = reply.as_ref().ok().map(|reply| &reply.usage);
-    service.meters.called(position, begun.elapsed(), usage, prepared.bounds());
+    service.meters.called(position, begun, usage, prepared.bounds());
     reply
 }
 
@@ -273,7 +273,7 @@ fn write_at_once(
         Ok(written) => {
             let usage = written.as_ref().ok().map(|written| &written.usage);
             let bounds = asked.prepared.bounds();
-            service.meters.called(asked.position, begun.elapsed(), usage, bounds);
+            service.meters.called(asked.position, begun, usage, bounds);
             Some(written)
         }
         Err(given) => {
