@@ -225,12 +225,24 @@ impl<'a> Session<'a> {
 
     /// All of the batch, or nothing.
     pub async fn commit(&mut self, batch: &Batch) -> Result<Outcome> {
-        self.usage.round_trips += 1;
-        self.usage.rows_written += batch.writes.len() as u64;
-        self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
+        self.count_batch(batch);
         let outcome = self.store.commit(batch).await;
         self.touched(batch);
         outcome
+    }
+
+    /// The same of a batch whose id was made for it, and that was never sent.
+    pub async fn commit_new(&mut self, batch: &Batch) -> Result<Outcome> {
+        self.count_batch(batch);
+        let outcome = self.store.commit_new(batch).await;
+        self.touched(batch);
+        outcome
+    }
+
+    fn count_batch(&mut self, batch: &Batch) {
+        self.usage.round_trips += 1;
+        self.usage.rows_written += batch.writes.len() as u64;
+        self.usage.bytes_written += batch.writes.iter().map(|w| w.bytes() as u64).sum::<u64>();
     }
 
     /// Batches for different places, sent together: one wait.

@@ -101,6 +101,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
 
+    /// The same of a batch whose id was made for it, and that was never sent: a store need not ask
+    /// whether it was committed before.
+    async fn commit_new(&self, batch: &Batch) -> Result<Outcome> {
+        self.commit(batch).await
+    }
+
     /// A stretch of the entries of an index, and the rows that the first of them name, all as they
     /// are at one instant. A stretch ends for its bytes as a scan does, its rows counted too.
     /// Nothing from a store that does not read both at once: whoever asked then reads them apart.

@@ -60,6 +60,14 @@ pub(super) enum Fault {
     After,
 }
 
+/// A batch as it was sent.
+#[derive(Clone, Copy)]
+pub(super) struct Sent<'b> {
+    pub(super) batch: &'b Batch,
+    /// Whether its id was made for it, so that no outcome of it can be there.
+    pub(super) is_new: bool,
+}
+
 /// What the batches of one group come to together.
 #[derive(Default)]
 struct Group<'b> {
@@ -114,12 +122,12 @@ impl Committer {
     /// Commits batches in order, all with one write.
     pub(super) fn commit<'b>(
         &mut self,
-        batches: impl IntoIterator<Item = &'b Batch>,
+        batches: impl IntoIterator<Item = Sent<'b>>,
     ) -> Vec<Result<Outcome>> {
         let mut group = Group::default();
         let mut answers = Vec::new();
-        for batch in batches {
-            answers.push(self.take(batch, &mut group));
+        for sent in batches {
+            answers.push(self.take(sent, &mut group));
         }
         let failure = match group.commits.is_empty() {
             true => None,
@@ -129,15 +137,15 @@ impl Committer {
     }
 
     /// Judges one batch, and adds it to the group if it holds.
-    fn take<'b>(&self, batch: &'b Batch, group: &mut Group<'b>) -> Answer {
+    fn take<'b>(&self, sent: Sent<'b>, group: &mut Group<'b>) -> Answer {
         let mut is_pending = !group.commits.is_empty();
-        let outcome = self.judge(batch, group, &mut is_pending);
-        Answer { id: batch.id, outcome, is_pending }
+        let outcome = self.judge(sent, group, &mut is_pending);
+        Answer { id: sent.batch.id, outcome, is_pending }
     }
 
     fn judge<'b>(
         &self,
-        batch: &'b Batch,
+        Sent { batch, is_new }: Sent<'b>,
         group: &mut Group<'b>,
         is_pending: &mut bool,
     ) -> Result<Outcome> {
@@ -148,7 +156,8 @@ impl Committer {
         if let Some(commit) = group.commits.iter().find(|commit| commit.id == batch.id) {
             return Ok(Outcome::Committed { totals: commit.totals.clone() });
         }
-        if let Some(totals) = self.outcomes.of(&batch.id)? {
+        let known = if is_new { None } else { self.outcomes.of(&batch.id)? };
+        if let Some(totals) = known {
             *is_pending = false;
             return Ok(Outcome::Committed { totals });
         }

@@ -33,6 +33,7 @@ mod writer;
 
 use async_trait::async_trait;
 use changes::ChangeLog;
+use commit::Sent;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
@@ -86,6 +87,19 @@ struct Inner {
 }
 
 impl EngineStore {
+    async fn send(&self, sent: Sent<'_>) -> Result<Outcome> {
+        let Sent { batch, .. } = sent;
+        batch.check_limits()?;
+        check_trails(batch)?;
+        match self.inner()?.writer.commit(sent)? {
+            Answer::Ready(outcome) => outcome,
+            // The thread broke off in the middle of a group.
+            Answer::Waiting(receiver) => {
+                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+            }
+        }
+    }
+
     /// Opens the store in this folder; makes both if there is none.
     ///
     /// [`ErrorKind::Locked`] if another process has it, [`ErrorKind::Mismatch`] if something else
@@ -174,16 +188,11 @@ impl Store for EngineStore {
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
-        batch.check_limits()?;
-        check_trails(batch)?;
-        let answer = self.inner()?.writer.commit(batch)?;
-        match answer {
-            Answer::Ready(outcome) => outcome,
-            // The thread broke off in the middle of a group.
-            Answer::Waiting(receiver) => {
-                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
-            }
-        }
+        self.send(Sent { batch, is_new: false }).await
+    }
+
+    async fn commit_new(&self, batch: &Batch) -> Result<Outcome> {
+        self.send(Sent { batch, is_new: true }).await
     }
 
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {

@@ -8,7 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
-use super::commit::{Committer, Fault};
+use super::commit::{Committer, Fault, Sent};
 use super::*;
 use crate::common::{self, NOW, add, batch, check, key, put, totals, wait};
 use data::store::Expect;
@@ -74,7 +74,10 @@ fn a_group_is_judged_in_order_and_fails_together() {
         ]
     };
     let commit = |batches: Vec<Batch>| {
-        wait(store.run(move |committer: &mut Committer| Ok(committer.commit(&batches)))).unwrap()
+        wait(store.run(move |committer: &mut Committer| {
+            Ok(committer.commit(batches.iter().map(|batch| Sent { batch, is_new: false })))
+        }))
+        .unwrap()
     };
     let values = |outcome: &Result<Outcome>| match outcome {
         Ok(Outcome::Committed { totals }) => totals.iter().map(|total| total.value).collect(),

@@ -14,7 +14,7 @@
 //! with the next. There is no timer: nobody waits for others to come. Who is alone is told by
 //! `lone.rs`.
 
-use super::commit::Committer;
+use super::commit::{Committer, Sent};
 use super::error::{closed, poisoned};
 use super::journal;
 use super::lone::Lone;
@@ -75,12 +75,28 @@ pub(super) struct Shared {
 }
 
 /// A batch, and where its outcome goes.
-type Waiting = (Batch, oneshot::Sender<Result<Outcome>>);
+type Waiting = (Kept, oneshot::Sender<Result<Outcome>>);
+
+/// A batch that somebody else commits.
+pub(super) struct Kept {
+    batch: Batch,
+    is_new: bool,
+}
+
+impl Kept {
+    fn of(sent: Sent<'_>) -> Kept {
+        Kept { batch: sent.batch.clone(), is_new: sent.is_new }
+    }
+
+    fn sent(&self) -> Sent<'_> {
+        Sent { batch: &self.batch, is_new: self.is_new }
+    }
+}
 
 /// Something for the thread to do.
 pub(super) enum Work {
     /// A batch, and where its outcome goes.
-    Commit(Batch, oneshot::Sender<Result<Outcome>>),
+    Commit(Kept, oneshot::Sender<Result<Outcome>>),
     /// Anything else.
     Other(Box<dyn FnOnce(&mut Committer) + Send>),
 }
@@ -112,10 +128,10 @@ impl Writer {
     }
 
     /// Commits a batch.
-    pub(super) fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
+    pub(super) fn commit(&self, sent: Sent<'_>) -> Result<Answer<Result<Outcome>>> {
         match self {
             Writer::Shared { shared, call, .. } => {
-                let answer = shared.commit(batch)?;
+                let answer = shared.commit(sent)?;
                 let is_done = (0..GROUPS_FOR_OTHERS).any(|_| !shared.serve());
                 if let (false, Some(call)) = (is_done, call) {
                     // The keeper goes only with the store.
@@ -124,11 +140,11 @@ impl Writer {
                 Ok(answer)
             }
             Writer::Thread { owned, queue, .. } => {
-                if let Some(answer) = owned.commit(batch)? {
+                if let Some(answer) = owned.commit(sent)? {
                     return Ok(Answer::Ready(answer));
                 }
                 let (sender, receiver) = oneshot::channel();
-                send(queue, Work::Commit(batch.clone(), sender))?;
+                send(queue, Work::Commit(Kept::of(sent), sender))?;
                 Ok(Answer::Waiting(receiver))
             }
         }
@@ -198,14 +214,14 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
 
 impl Owned {
     /// Commits a batch of a caller that is alone; nothing if the thread is to do it.
-    fn commit(&self, batch: &Batch) -> Result<Option<Result<Outcome>>> {
+    fn commit(&self, sent: Sent<'_>) -> Result<Option<Result<Outcome>>> {
         if !self.lone.may_commit() {
             return Ok(None);
         }
         match self.committer.try_lock() {
             Ok(mut committer) => {
                 let began = Instant::now();
-                let answer = committer.commit([batch]).pop();
+                let answer = committer.commit([sent]).pop();
                 self.lone.committed(began.elapsed());
                 Ok(Some(answer.unwrap_or_else(|| Err(poisoned()))))
             }
@@ -247,7 +263,7 @@ fn write_all(owned: &Owned, work: &Receiver<Work>) {
                 let mut senders = vec![sender];
                 next = gather(work, &mut batches, &mut senders);
                 let began = Instant::now();
-                let answers = committer.commit(&batches);
+                let answers = committer.commit(batches.iter().map(Kept::sent));
                 owned.lone.group_committed(batches.len(), began.elapsed());
                 drop(committer);
                 for (answer, sender) in answers.into_iter().zip(senders) {
@@ -262,15 +278,15 @@ fn write_all(owned: &Owned, work: &Receiver<Work>) {
 /// Takes the batches that wait; answers what waits behind them that is none.
 fn gather(
     work: &Receiver<Work>,
-    batches: &mut Vec<Batch>,
+    batches: &mut Vec<Kept>,
     senders: &mut Vec<oneshot::Sender<Result<Outcome>>>,
 ) -> Option<Work> {
-    let mut bytes: usize = batches.iter().map(Batch::bytes).sum();
+    let mut bytes: usize = batches.iter().map(|kept| kept.batch.bytes()).sum();
     while batches.len() < GROUP_BATCHES_MAX && bytes < GROUP_BYTES_MAX {
         match work.try_recv() {
-            Ok(Work::Commit(batch, sender)) => {
-                bytes += batch.bytes();
-                batches.push(batch);
+            Ok(Work::Commit(kept, sender)) => {
+                bytes += kept.batch.bytes();
+                batches.push(kept);
                 senders.push(sender);
             }
             Ok(other) => return Some(other),
@@ -282,7 +298,7 @@ fn gather(
 
 impl Shared {
     /// Commits a batch, or has it wait for whoever is committing.
-    fn commit(&self, batch: &Batch) -> Result<Answer<Result<Outcome>>> {
+    fn commit(&self, sent: Sent<'_>) -> Result<Answer<Result<Outcome>>> {
         let mut committer = match self.committer.try_lock() {
             Ok(committer) => committer,
             Err(TryLockError::WouldBlock) if self.waits() => {
@@ -290,14 +306,14 @@ impl Shared {
             }
             Err(TryLockError::WouldBlock) => {
                 let (sender, receiver) = oneshot::channel();
-                self.waiting().push((batch.clone(), sender));
+                self.waiting().push((Kept::of(sent), sender));
                 return Ok(Answer::Waiting(receiver));
             }
             // A panic in a commit may have left half of it.
             Err(TryLockError::Poisoned(_)) => return Err(poisoned()),
         };
         let began = Instant::now();
-        let answer = committer.commit([batch]).pop();
+        let answer = committer.commit([sent]).pop();
         self.is_long.store(began.elapsed() > BRIEF, Ordering::Relaxed);
         Ok(Answer::Ready(answer.unwrap_or_else(|| Err(poisoned()))))
     }
@@ -326,18 +342,20 @@ impl Shared {
     }
 
     fn commit_group(&self, committer: &mut Committer) -> bool {
-        let (batches, senders): (Vec<Batch>, Vec<_>) = {
+        let (batches, senders): (Vec<Kept>, Vec<_>) = {
             let mut waiting = self.waiting();
             let mut bytes = 0;
-            let taken = waiting.iter().take(GROUP_BATCHES_MAX).take_while(|(batch, _)| {
+            let taken = waiting.iter().take(GROUP_BATCHES_MAX).take_while(|(kept, _)| {
                 let is_room = bytes < GROUP_BYTES_MAX;
-                bytes += batch.bytes();
+                bytes += kept.batch.bytes();
                 is_room
             });
             let taken = taken.count();
             waiting.drain(..taken).unzip()
         };
-        for (answer, sender) in committer.commit(&batches).into_iter().zip(senders) {
+        for (answer, sender) in
+            committer.commit(batches.iter().map(Kept::sent)).into_iter().zip(senders)
+        {
             // Whoever asked may have gone; the batch is committed all the same.
             let _ = sender.send(answer);
         }

@@ -24,6 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
         "P8" "again: a batch of nothing" => nothing_again;
         "P8" "again: a batch of checks only" => checks_again;
         "P8" "again: three times" => three_times;
+        "P8" "again: a put that was sent as a new one" => new_again;
         "P8" "again: after a thousand other commits" => after_others;
         "P8" "again: ten minutes later" => ten_minutes_later;
         "P8" "again: with a later time of its own" => later_time;
@@ -39,6 +40,20 @@ async fn put_again(bench: &Bench) -> Checked {
     let batch = bench.batch(Vec::new(), vec![put(&key, "value")]);
     let first = bench.committed(&batch).await?;
     same("outcomes", bench.committed(&batch).await?, first)?;
+    bench.expect_row("the row", &key, versioned("value", batch.id)).await
+}
+
+async fn new_again(bench: &Bench) -> Checked {
+    let key = bench.key("notes", "row")?;
+    let batch = bench.batch(vec![check(&key, Expect::Absent)], vec![put(&key, "value")]);
+    let first = match bench.store.commit_new(&batch).await? {
+        Outcome::Committed { totals } => totals,
+        other => return Err(Failure::broken(format!("a new batch: {other:?}"))),
+    };
+    same("outcomes", bench.committed(&batch).await?, first)?;
+    let other = bench.batch(vec![check(&key, Expect::Absent)], vec![put(&key, "other")]);
+    let outcome = bench.store.commit_new(&other).await?;
+    same("a new batch is judged", matches!(outcome, Outcome::Conflict(_)), true)?;
     bench.expect_row("the row", &key, versioned("value", batch.id)).await
 }
 

@@ -244,7 +244,7 @@ impl Ready {
     /// Sends it.
     pub(super) async fn commit(self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         session.usage.attempts += 1;
-        match session.commit(&self.batch).await? {
+        match session.commit_new(&self.batch).await? {
             Outcome::Committed { totals } if !totals.is_empty() => Err(another_call(self.batch.id)),
             Outcome::Committed { .. } => self.answer(call),
             Outcome::Indeterminate { .. } => Err(indeterminate(self.batch.id)),
