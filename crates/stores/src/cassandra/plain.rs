@@ -17,6 +17,8 @@ use super::value::{self, Cell};
 use super::view::View;
 use data::store::{Batch, CommitId, Key, Outcome, Row, Write};
 use data::{Error, ErrorKind, Result};
+use scylla::statement::prepared::PreparedStatement;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// Writes a batch.
@@ -50,11 +52,11 @@ async fn send(ready: &Ready, batch: &Batch, stamp: i64, until: Instant) -> Resul
         let cells = view.key_cells(write.key()).map_err(Fault::Refused)?;
         let stamp = stamp_of(view, write, stamp);
         all.push(match write {
-            Write::Put { key, .. } => {
+            Write::Put { key, expires, .. } => {
                 uuids::check(ready, view, &cells, until).await?;
                 let cells =
                     inserted(view, (key, cells), write, (batch, stamp)).map_err(Fault::Refused)?;
-                (ready.client.prepare(&insert(view), Way::Again).await?, cells)
+                (insert(ready, view, expires.is_some()).await?, cells)
             }
             Write::Delete { .. } => {
                 let mut bound = vec![value::big(stamp)];
@@ -94,15 +96,27 @@ fn inserted(
         cell => cell,
     }));
     cells.push(value::big(stamp));
-    cells.push(value::int(usize::try_from(life(*expires, batch.now, false)).unwrap_or(0)));
+    if expires.is_some() {
+        cells.push(value::int(usize::try_from(life(*expires, batch.now, false)).unwrap_or(0)));
+    }
     Ok(cells)
 }
 
-fn insert(view: &View) -> String {
+/// The statement that puts a row, made once for those that end and once for the others.
+async fn insert(ready: &Ready, view: &View, ends: bool) -> Result<Arc<PreparedStatement>, Fault> {
+    let [lasting, ending] = &view.inserts;
+    let known = if ends { ending } else { lasting };
+    if let Some(known) = known.get() {
+        return Ok(known.clone());
+    }
     let table = &view.table;
     let marks = vec!["?"; table.columns.len()].join(", ");
     let names = table.names(0..table.columns.len());
-    format!("INSERT INTO {} ({names}) VALUES ({marks}) USING TIMESTAMP ? AND TTL ?", table.name)
+    let life = if ends { " AND TTL ?" } else { "" };
+    let text =
+        format!("INSERT INTO {} ({names}) VALUES ({marks}) USING TIMESTAMP ?{life}", table.name);
+    let prepared = ready.client.prepare(&text, Way::Again).await?;
+    Ok(known.get_or_init(|| prepared).clone())
 }
 
 fn delete(view: &View) -> String {

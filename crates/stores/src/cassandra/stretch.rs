@@ -41,14 +41,25 @@ impl Stretch {
         reverse: bool,
     ) -> Result<Option<Vec<Stretch>>> {
         let shape = view.shape();
-        let Some(bounds) = bounds(shape, range) else { return Ok(None) };
+        let Some(mut bounds) = bounds(shape, range) else { return Ok(None) };
         let group: Vec<Value> =
             bounds.equal.iter().take(shape.group).cloned().map(Value::from_segment).collect();
         if group.len() < shape.group {
             return Err(open());
         }
         let front = shape.front(&group)?;
-        let partition = partition(view, &group, &bounds, range, &front)?;
+        let slice = match view.parts.get(..view.table.partition) {
+            Some(parts) if parts.contains(&KeyPart::Slice) => {
+                Some(slice(view, &bounds, range, &front)?)
+            }
+            _ => None,
+        };
+        let partition = partition(view, &group, slice.as_ref().map(|(start, _)| *start))?;
+        if let Some((_, whole)) = slice {
+            // What ends with its partition needs no condition, which the server would judge.
+            bounds.lower = bounds.lower.filter(|_| whole.start < range.start);
+            bounds.upper = bounds.upper.filter(|_| range.end < whole.end);
+        }
         let make = |conditions: String, cells: Vec<Cell>| Stretch {
             partition: partition.clone(),
             front: front.clone(),
@@ -108,13 +119,7 @@ pub(super) fn is_flipped(view: &View) -> bool {
 }
 
 /// The cells of the partition that a range lies in.
-fn partition(
-    view: &View,
-    group: &[Value],
-    bounds: &Bounds<'_>,
-    range: &Range,
-    front: &[u8],
-) -> Result<Vec<Cell>> {
+fn partition(view: &View, group: &[Value], slice: Option<i64>) -> Result<Vec<Cell>> {
     let mut cells = Vec::with_capacity(view.table.partition);
     for (place, column) in view.table.columns.iter().take(view.table.partition).enumerate() {
         cells.push(match view.parts.get(place) {
@@ -122,7 +127,7 @@ fn partition(
             Some(KeyPart::Segment(number)) => {
                 view.segment_cell(column, *number, group.get(*number))?
             }
-            Some(KeyPart::Slice) => value::big(slice(view, bounds, range, front)?),
+            Some(KeyPart::Slice) => value::big(slice.ok_or_else(open)?),
             _ => return Err(open()),
         });
     }
@@ -130,8 +135,8 @@ fn partition(
     Ok(cells)
 }
 
-/// Where the one slice begins that a range lies in.
-fn slice(view: &View, bounds: &Bounds<'_>, range: &Range, front: &[u8]) -> Result<i64> {
+/// Where the one slice begins that a range lies in, and all that is in it.
+fn slice(view: &View, bounds: &Bounds<'_>, range: &Range, front: &[u8]) -> Result<(i64, Range)> {
     let shape = view.shape();
     let (Some(slices), Some(by)) = (&shape.slices, shape.segments.get(shape.group)) else {
         return Err(open());
@@ -150,7 +155,7 @@ fn slice(view: &View, bounds: &Bounds<'_>, range: &Range, front: &[u8]) -> Resul
     for number in numbers {
         let whole = slices.range(front, *by, number)?;
         if whole.start <= range.start && range.end <= whole.end {
-            return Ok(number.saturating_mul(slices.every));
+            return Ok((number.saturating_mul(slices.every), whole));
         }
     }
     Err(open())
@@ -248,8 +253,14 @@ fn edge_condition(
         (false, true) => "<=",
         (false, false) => "<",
     };
-    let marks = vec!["?"; names.len()].join(", ");
-    Ok(Condition::Some(format!(" AND ({}) {operator} ({marks})", names.join(", ")), bound))
+    let condition = match names.as_slice() {
+        [name] => format!(" AND {name} {operator} ?"),
+        _ => {
+            let marks = vec!["?"; names.len()].join(", ");
+            format!(" AND ({}) {operator} ({marks})", names.join(", "))
+        }
+    };
+    Ok(Condition::Some(condition, bound))
 }
 
 /// The cell of a bound, and whether it is another value than the bound's: the first one at or

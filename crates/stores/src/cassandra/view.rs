@@ -19,7 +19,8 @@ use keyspace::key::KeyReader;
 use keyspace::layout::cql::{CqlTable, CqlType};
 use keyspace::layout::tables::plain_member;
 use keyspace::model::Type;
-use std::sync::Arc;
+use scylla::statement::prepared::PreparedStatement;
+use std::sync::{Arc, OnceLock};
 
 /// What a table is for the rows of one space.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub(super) struct View {
     pub(super) has_attempt: bool,
     /// Whether rows never change once they are written, under keys that are new.
     pub(super) is_written_once: bool,
+    /// The statements that put a row which lasts, and one which ends, once they are prepared.
+    pub(super) inserts: [OnceLock<Arc<PreparedStatement>>; 2],
 }
 
 /// The columns of what the protocol keeps with rows.
@@ -128,6 +131,7 @@ impl View {
             expires,
             has_attempt,
             is_written_once: model.immutable && is_new && !table.is_conditional,
+            inserts: Default::default(),
         };
         view.of = Some(view.contents(finder, of)?);
         view.direct = view.collection().and_then(|collection| direct(collection));
@@ -164,6 +168,7 @@ impl View {
             expires: None,
             has_attempt: false,
             is_written_once: false,
+            inserts: Default::default(),
         }
     }
 
