@@ -42,7 +42,10 @@ const KEEP_EVERY: Duration = Duration::from_secs(1);
 /// written at once.
 const BRIEF: Duration = Duration::from_millis(1);
 /// Groups that a caller commits for others before it goes on with its own work.
-const GROUPS_FOR_OTHERS: usize = 4;
+const GROUPS_FOR_OTHERS: usize = 8;
+/// How long the keeper leaves the right to commit to callers, after each group that they left to it:
+/// its answers have to cross threads, so that it should not stay in charge.
+const KEEPER_RESTS: Duration = Duration::from_micros(50);
 
 /// Who may commit.
 pub(super) enum Writer {
@@ -382,7 +385,9 @@ fn keep(shared: &Shared, calls: &Receiver<()>, engine: &Path) {
     let mut next = Instant::now() + KEEP_EVERY;
     let wait = |next: Instant| next.saturating_duration_since(Instant::now());
     while calls.recv_timeout(wait(next)) != Err(RecvTimeoutError::Disconnected) {
-        while shared.serve() {}
+        while shared.serve() {
+            std::thread::sleep(KEEPER_RESTS);
+        }
         if Instant::now() >= next {
             tidy(shared, &mut synced, engine);
             next = Instant::now() + KEEP_EVERY;
