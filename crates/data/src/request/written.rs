@@ -65,9 +65,9 @@ pub struct Written {
 }
 
 impl Runtime {
-    /// Makes a call that needs no waiting and answers rows as they are stored, and writes its answer
-    /// as JSON, each row from where it lies. Nothing is done if this is no such call; of an error,
-    /// half of an answer may be written.
+    /// Makes a call that needs no waiting and answers rows as they are stored, and writes its
+    /// answer as JSON, each row from where it lies. Nothing is done if this is no such call; of an
+    /// error, half of an answer may be written.
     pub fn write_json(&self, call: &Call<'_>, out: &mut Vec<u8>) -> Option<Result<Written>> {
         if !call.pattern.is_shown {
             return None;

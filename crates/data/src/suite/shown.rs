@@ -1,5 +1,5 @@
-//! A call made again: answered, with its rows shown where they lie, and written from there. All must
-//! say the same.
+//! A call made again: answered, with its rows shown where they lie, and written from there. All
+//! must say the same.
 
 use super::bench::{Checked, Failure, same};
 use crate::error::Result;

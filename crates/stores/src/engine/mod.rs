@@ -24,6 +24,7 @@ mod lone;
 mod open;
 mod outcome;
 mod read;
+mod shared;
 mod sweep;
 mod tables;
 #[cfg(test)]
