@@ -18,6 +18,7 @@ use data::store::{
 };
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stores::engine::{EngineStore, Options};
@@ -58,6 +59,44 @@ fn commits_of_many_threads_are_in_one_order() {
         });
         let count = threads * each;
         let expected: BTreeSet<i64> = (1..=i64::try_from(count).unwrap()).collect();
+        assert_eq!(seen.len(), expected.len());
+        assert_eq!(seen.into_iter().collect::<BTreeSet<_>>(), expected, "{durability}");
+    }
+}
+
+#[test]
+fn commits_of_many_tasks_are_in_one_order() {
+    for durability in ALL {
+        let folder = Folder::new();
+        let store = Arc::new(open(&folder, durability));
+        let (tasks, each) = (64, 25);
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(4).build().unwrap();
+        let seen: Vec<i64> = runtime.block_on(async {
+            let spawned: Vec<_> = (0..tasks)
+                .map(|task| {
+                    let store = store.clone();
+                    tokio::spawn(async move {
+                        let mut seen = Vec::new();
+                        for number in 0..each {
+                            let writes = vec![add(key(1, "counter"), 1)];
+                            let batch = batch(1 + task * each + number, NOW, writes);
+                            seen.push(totals(store.commit_new(&batch).await)[0].value);
+                            // A second time it is known, whoever has written it.
+                            let again = totals(store.commit(&batch).await)[0].value;
+                            assert_eq!(seen.last(), Some(&again));
+                        }
+                        seen
+                    })
+                })
+                .collect();
+            let mut seen = Vec::new();
+            for task in spawned {
+                seen.extend(task.await.unwrap());
+            }
+            seen
+        });
+        let expected: BTreeSet<i64> = (1..=i64::try_from(tasks * each).unwrap()).collect();
         assert_eq!(seen.len(), expected.len());
         assert_eq!(seen.into_iter().collect::<BTreeSet<_>>(), expected, "{durability}");
     }

@@ -100,6 +100,34 @@ fn a_group_is_judged_in_order_and_fails_together() {
 }
 
 #[test]
+fn a_task_leaves_its_batch_to_whoever_commits() {
+    let folder = common::Folder::new();
+    let store = Arc::new(store(&folder, Durability::Process));
+    let (hold, held) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel();
+    let other = store.clone();
+    let holder = std::thread::spawn(move || {
+        wait(other.run(move |_: &mut Committer| {
+            hold.send(()).unwrap();
+            Ok(released.recv_timeout(Duration::from_secs(20)).is_ok())
+        }))
+        .unwrap()
+    });
+    held.recv().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let own = store.clone();
+        let first = batch(1, NOW, vec![put(key(1, "a"), "v", None)]);
+        let commit = tokio::spawn(async move { own.commit(&first).await });
+        // Comes behind the commit on the same thread, which that must not keep.
+        tokio::spawn(async move { release.send(()).unwrap() }).await.unwrap();
+        totals(commit.await.unwrap());
+    });
+    assert!(holder.join().unwrap(), "the task kept its thread until the holder gave up");
+    assert!(wait(store.get(&[key(1, "a")])).unwrap()[0].is_some());
+}
+
+#[test]
 fn readers_get_a_fresh_snapshot_between_commits() {
     let folder = common::Folder::new();
     let store = store(&folder, Durability::Process);
