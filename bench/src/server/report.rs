@@ -141,10 +141,10 @@ const WHY: &str = "
 
 - What a request costs more than by hand (see the table above) is spread thinly, as far as a profile
   tells: arguments are found by their names, who may is asked, work is counted, an answer has more
-  headers, rows are written by their table of fields, and a cursor is sealed and not only signed. It
-  weighs most where there is one connection: there each request finds the processor's caches cold.
-- Rates of making notes vary much from round to round, with both: the engine writes and merges its
-  files on the same two cores. Of these lines the processor time says more than the rate.
+  headers, rows are written by their table of fields, and a cursor is sealed and not only signed.
+  Why it weighs most where there is one connection was not found.
+- Ratios of making notes vary from round to round. The engine writes and merges its files on the
+  same two cores meanwhile, which took up to a third of a server's processor time in a profile.
 - webdis hands text through to Redis and looks at none of it.
 ";
 
