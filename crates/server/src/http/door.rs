@@ -91,7 +91,8 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
         status = Empty, round_trips = Empty, rows = Empty);
     traces::join(&span, request.headers());
     let passed = pass(endpoints, peer, request).instrument(span.clone()).await;
-    let (mut response, usage) = passed.unwrap_or_else(|problem| refuse(&problem));
+    let (mut response, usage) =
+        passed.unwrap_or_else(|problem| (problem.into_response(), Usage::default()));
     let told = response.extensions().get::<Told>().map(|told| told.0);
     if let Some(problem) = told {
         service.meters.refused(problem);
@@ -105,10 +106,6 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
     );
     protect(response.headers_mut(), is_page);
     response
-}
-
-fn refuse(problem: &Problem) -> (Response, Usage) {
-    (problem.clone().into_response(), Usage::default())
 }
 
 async fn pass(
