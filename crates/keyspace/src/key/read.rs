@@ -258,8 +258,10 @@ impl<'a> KeyReader<'a> {
             return Err(refuse(self.key.len(), ErrorKind::Truncated));
         };
         self.rest = rest;
-        let mask = direction.mask();
-        Ok(payload.map(|byte| byte ^ mask))
+        let mut payload = *payload;
+        // In place: mapped to another array they are turned one at a time.
+        payload.iter_mut().for_each(|byte| *byte ^= direction.mask());
+        Ok(payload)
     }
 
     #[inline(always)]
