@@ -8,7 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Range, Row, Scan, Store, Through,
+    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Range, Row, Scan, Seen, Show, Store,
+    Through, front,
 };
 use crate::watch::Interest;
 use futures_util::future::try_join_all;
@@ -35,14 +36,38 @@ pub struct Usage {
 impl Usage {
     /// Counts a row that a scan answered.
     #[inline]
-    fn take(&mut self, scan: &Scan, keyed: &Keyed) -> Result<()> {
+    fn take(&mut self, scan: &Scan, (key, weight): (&[u8], usize)) -> Result<()> {
         // Cheap, and no row of another owner gets past it, whatever a store does.
-        if !scan.range.contains(keyed.key.as_ref()) {
+        if !scan.range.contains(key) {
             return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
         }
-        self.rows_read += 1;
-        self.bytes_read += (keyed.key.bytes().len() + keyed.row.weight()) as u64;
+        self.count_row(weight);
         Ok(())
+    }
+
+    #[inline]
+    fn count_row(&mut self, weight: usize) {
+        self.rows_read += 1;
+        self.bytes_read += weight as u64;
+    }
+}
+
+/// Counts the rows of a scan on their way to whoever is shown them.
+fn counting<'c>(
+    usage: &'c mut Usage,
+    scan: &'c Scan,
+    show: &'c mut Show<'_>,
+) -> impl FnMut(&Seen<'_>) -> Result<bool> + Send + 'c {
+    let fronts = front(&scan.range.start)..front(&scan.range.end);
+    move |row| {
+        // Fronts that differ say the same as the keys, and sooner.
+        let inside = front(row.key);
+        if fronts.start < inside && inside < fronts.end {
+            usage.count_row(row.weight());
+        } else {
+            usage.take(scan, (row.key, row.weight()))?;
+        }
+        show(row)
     }
 }
 
@@ -144,8 +169,7 @@ impl<'a> Session<'a> {
     }
 
     fn count_row(&mut self, key: &Key, row: Option<&Row>) {
-        self.usage.rows_read += 1;
-        self.usage.bytes_read += row.map_or(0, |row| key.bytes().len() + row.weight()) as u64;
+        self.usage.count_row(row.map_or(0, |row| key.bytes().len() + row.weight()));
     }
 
     /// A stretch of one range.
@@ -165,21 +189,35 @@ impl<'a> Session<'a> {
 
     /// Shows the rows of a stretch of one range one after the other, from a store that answers
     /// without waiting; it is counted by whoever asks for several stretches at once.
-    pub fn each(
-        &mut self,
-        store: &dyn AtOnce,
-        scan: &Scan,
-        show: &mut dyn FnMut(Keyed) -> Result<bool>,
-    ) -> Result<End> {
+    pub fn each(&mut self, store: &dyn AtOnce, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
         if scan.range.is_empty() {
             return Ok(End::Range);
         }
         self.look_along(&scan.range);
-        let usage = &mut self.usage;
-        store.each(scan, &mut |keyed| {
-            usage.take(scan, &keyed)?;
-            show(keyed)
-        })
+        store.each(scan, &mut counting(&mut self.usage, scan, show))
+    }
+
+    /// The same from any store, counted as a scan is.
+    pub async fn each_later(&mut self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+        if scan.range.is_empty() {
+            return Ok(End::Range);
+        }
+        self.usage.round_trips += 1;
+        if let Some(store) = self.at_once {
+            return self.each(store, scan, show);
+        }
+        self.look_along(&scan.range);
+        let mut counting = counting(&mut self.usage, scan, show);
+        if let Some(end) = self.store.each(scan, &mut counting).await? {
+            return Ok(end);
+        }
+        let page = self.store.scan(scan).await?;
+        for Keyed { key, row } in &page.rows {
+            if !counting(&Seen::of(key, row))? {
+                return Ok(End::Rows);
+            }
+        }
+        Ok(page.end)
     }
 
     /// A stretch of an index with the rows that its entries name; nothing from a store that reads
@@ -220,7 +258,9 @@ impl<'a> Session<'a> {
     }
 
     fn count(&mut self, scan: &Scan, page: &Page) -> Result<()> {
-        page.rows.iter().try_for_each(|keyed| self.usage.take(scan, keyed))
+        page.rows.iter().try_for_each(|Keyed { key, row }| {
+            self.usage.take(scan, (key.as_ref(), key.bytes().len() + row.weight()))
+        })
     }
 
     /// All of the batch, or nothing.

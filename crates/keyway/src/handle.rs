@@ -235,6 +235,24 @@ impl Keyway {
         Ok(reply.and_then(|reply| R::from_answer(reply.answer)))
     }
 
+    /// The same of a list whose rows are shown as they come.
+    pub(crate) async fn answer_shown<R: FromAnswer>(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+    ) -> std::result::Result<Result<R>, Vec<Given>> {
+        // While the keyspace moves, a call may have to be made again.
+        let runtime = self.open().ok().filter(|_| !self.0.moves.is_under_way());
+        let Some(runtime) = runtime else { return Err(given) };
+        let Ok(pattern) = pattern_at(runtime, position) else { return Err(given) };
+        if !pattern.is_shown_later {
+            return Err(given);
+        }
+        let call = Call::new(pattern, given, caller);
+        R::from_shown_later(runtime, &call).await.ok_or(call.given)
+    }
+
     /// The run time, unless the keyspace is closed.
     fn open(&self) -> Result<&Runtime> {
         match self.0.is_closed.load(Ordering::Acquire) {

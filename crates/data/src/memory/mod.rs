@@ -27,8 +27,8 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Memory,
-    Outcome, Page, Position, Reach, Row, Scan, Store, Through, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Memory, Outcome, Page,
+    Position, Reach, Row, Scan, Seen, Show, Store, Through, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -127,9 +127,14 @@ impl AtOnce for MemoryStore {
         Ok(self.rows.read()?.get(keys))
     }
 
-    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
+    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
-        self.rows.read()?.each(scan, show)
+        self.rows.read()?.each(scan, &mut |key, row| show(&Seen::of(key, row)))
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        self.rows.read()?.scan(scan)
     }
 
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {

@@ -64,14 +64,15 @@ impl Rows {
     }
 
     pub(super) fn scan(&self, scan: &Scan) -> Result<Page> {
-        Page::gather(|show| self.each(scan, show))
+        let mut rows = Vec::new();
+        let end = self.each(scan, &mut |key, row| {
+            rows.push(Keyed { key: key.clone(), row: row.clone() });
+            Ok(true)
+        })?;
+        Ok(Page { rows, end })
     }
 
-    pub(super) fn each(
-        &self,
-        scan: &Scan,
-        show: &mut dyn FnMut(Keyed) -> Result<bool>,
-    ) -> Result<End> {
+    pub(super) fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
         if scan.range.is_empty() {
             return Ok(End::Range);
         }
@@ -181,16 +182,19 @@ fn may_go(row: &Row) -> Option<Milliseconds> {
     row.expires.map(|expires| expires.saturating_add(kept))
 }
 
+/// What is shown rows, and says whether it wants more.
+type Show<'s> = dyn FnMut(&Key, &Row) -> Result<bool> + 's;
+
 fn each<'r>(
     found: impl Iterator<Item = (&'r Key, &'r Row)>,
     rows_max: usize,
-    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+    show: &mut Show<'_>,
 ) -> Result<End> {
     let (mut rows, mut bytes) = (0, 0);
     for (key, row) in found {
         rows += 1;
         bytes += key.bytes().len() + row.weight();
-        let is_more = show(Keyed { key: key.clone(), row: row.clone() })?;
+        let is_more = show(key, row)?;
         if rows == rows_max || !is_more {
             return Ok(End::Rows);
         }

@@ -28,6 +28,7 @@
 
 mod behind;
 mod payload;
+mod point;
 pub(crate) mod read;
 mod table;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
 pub use payload::Payload;
+pub(crate) use point::Points;
 use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
@@ -145,7 +147,7 @@ impl RecordShape {
 
     /// Adds all fields, by slot.
     pub fn decode_into(&self, record: &Bytes, values: &mut Vec<Value>) -> Result<()> {
-        let mut reader = self.reader(record)?;
+        let mut reader = self.reader(record, Some(record))?;
         reader.table.check()?;
         for _ in 0..self.fields.len() {
             values.push(reader.next_value()?);
@@ -153,11 +155,16 @@ impl RecordShape {
         Ok(())
     }
 
-    /// A reader of all fields, one after the other.
-    #[inline]
-    pub fn reader<'r>(&'r self, record: &'r Bytes) -> Result<RecordReader<'r>> {
+    /// A reader of all fields, one after the other. What the record is a part of, where that is
+    /// held, is not copied for fields of bytes.
+    #[inline(always)]
+    pub fn reader<'r>(
+        &'r self,
+        record: &'r [u8],
+        held: Option<&'r Bytes>,
+    ) -> Result<RecordReader<'r>> {
         let table = Table::open(record)?;
-        Ok(RecordReader { record, table, walk: Walk::default(), fields: self.fields.iter() })
+        Ok(RecordReader { held, table, walk: Walk::default(), fields: self.fields.iter() })
     }
 
     /// One field of text or of an enum's words, borrowed; none where it is null.
@@ -195,13 +202,16 @@ impl RecordShape {
     }
 
     /// Two fields of floats; none where one is null.
+    #[inline]
     pub fn read_point(
         &self,
-        record: &Bytes,
+        record: &[u8],
         (one, other): (usize, usize),
     ) -> Result<Option<(f64, f64)>> {
         let table = Table::open(record)?;
-        let (one, other) = (self.field(one)?.float(&table)?, self.field(other)?.float(&table)?);
+        let mut walk = Walk::default();
+        let one = self.field(one)?.float(&table, &mut walk)?;
+        let other = self.field(other)?.float(&table, &mut walk)?;
         Ok(one.zip(other))
     }
 
@@ -223,7 +233,7 @@ impl RecordShape {
 /// Reads the fields of a record by slot, one after the other.
 #[derive(Debug)]
 pub struct RecordReader<'r> {
-    record: &'r Bytes,
+    held: Option<&'r Bytes>,
     table: Table<'r>,
     walk: Walk,
     fields: std::slice::Iter<'r, RecordField>,
@@ -274,7 +284,7 @@ impl<'r> RecordReader<'r> {
             return Err(Error::new(ErrorKind::Internal, "a record has no more slots"));
         };
         let stored = self.table.next(&mut self.walk, field.number)?;
-        field.value(self.record, stored)
+        field.value(self.held, stored)
     }
 }
 
@@ -284,9 +294,9 @@ impl RecordField {
         Table::open(record)?.find(self.number, near)
     }
 
-    fn float(&self, table: &Table<'_>) -> Result<Option<f64>> {
-        let near = usize::from(self.number.saturating_sub(1));
-        match (self.field_type.required(), table.find(self.number, near)?) {
+    #[inline]
+    fn float(&self, table: &Table<'_>, walk: &mut Walk) -> Result<Option<f64>> {
+        match (self.field_type.required(), table.next(walk, self.number)?) {
             (Type::F64, Stored::Payload(payload)) => {
                 read::float(payload).map(Some).map_err(|error| error.with("field", self.number))
             }
@@ -300,13 +310,13 @@ impl RecordField {
     }
 
     fn read(&self, record: &Bytes, table: &Table<'_>, near: usize) -> Result<Value> {
-        self.value(record, table.find(self.number, near)?)
+        self.value(Some(record), table.find(self.number, near)?)
     }
 
     #[inline]
-    fn value(&self, record: &Bytes, stored: Stored<'_>) -> Result<Value> {
+    fn value(&self, held: Option<&Bytes>, stored: Stored<'_>) -> Result<Value> {
         match stored {
-            Stored::Payload(payload) => read::value(record, payload, self.field_type.required())
+            Stored::Payload(payload) => read::value(held, payload, self.field_type.required())
                 .map_err(|error| error.with("field", self.number)),
             Stored::Null => Ok(Value::Null),
             Stored::Unknown => Ok(self.missing.clone()),

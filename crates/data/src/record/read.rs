@@ -1,7 +1,7 @@
 //! The bytes of a field back to its value.
 //!
-//! Bytes are a slice of their record, not a copy. Nothing here may panic, or reserve more than the
-//! bytes at hand can fill.
+//! Bytes are a slice of their record where that is held, not a copy. Nothing here may panic, or
+//! reserve more than the bytes at hand can fill.
 
 use super::corrupt;
 use crate::error::Result;
@@ -12,12 +12,15 @@ use keyspace::model::Type;
 /// Items for which room is made before they are read, whatever a list says of itself.
 const ITEMS_RESERVED_MAX: usize = 256;
 
-/// The value of a payload, which is a part of `record`, of a required type.
+/// The value of a payload, which is a part of `held` if there is such, of a required type.
 #[inline]
-pub(super) fn value(record: &Bytes, payload: &[u8], of: &Type) -> Result<Value> {
+pub(super) fn value(held: Option<&Bytes>, payload: &[u8], of: &Type) -> Result<Value> {
     Ok(match of {
         Type::Text => Value::Text(text(payload)?.to_string()),
-        Type::Bytes => Value::Bytes(record.slice_ref(payload)),
+        Type::Bytes => Value::Bytes(match held {
+            Some(held) => held.slice_ref(payload),
+            None => Bytes::copy_from_slice(payload),
+        }),
         Type::Bool => Value::Bool(truth(payload)?),
         Type::I64 => Value::I64(signed(payload)?),
         Type::U64 => Value::U64(unsigned(payload)?),
@@ -48,12 +51,12 @@ pub(super) fn value(record: &Bytes, payload: &[u8], of: &Type) -> Result<Value> 
         Type::List(item_type) => {
             let item_of = item_type.required();
             Value::List(items(payload, |item| match item {
-                Some(item) => value(record, item, item_of),
+                Some(item) => value(held, item, item_of),
                 None if item_type.is_optional() => Ok(Value::Null),
                 None => Err(corrupt("an item of a list is null")),
             })?)
         }
-        Type::Optional(inner) => value(record, payload, inner)?,
+        Type::Optional(inner) => value(held, payload, inner)?,
     })
 }
 

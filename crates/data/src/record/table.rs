@@ -313,18 +313,13 @@ impl<'r> Table<'r> {
     /// A field's number, and where its payload ends.
     #[inline]
     fn entry(&self, position: usize) -> Option<(u16, usize)> {
-        let size = entry_size(self.wide);
-        let start = position.checked_mul(size)?;
-        match self.entries.get(start..start + size)? {
-            [n0, n1, e0, e1] => {
-                Some((u16::from_be_bytes([*n0, *n1]), u16::from_be_bytes([*e0, *e1]).into()))
-            }
-            [n0, n1, e0, e1, e2, e3] => {
-                let end = u32::from_be_bytes([*e0, *e1, *e2, *e3]);
-                Some((u16::from_be_bytes([*n0, *n1]), usize::try_from(end).ok()?))
-            }
-            _ => None,
+        if self.wide {
+            let [n0, n1, end @ ..] = *self.entries.as_chunks::<6>().0.get(position)?;
+            let end = usize::try_from(u32::from_be_bytes(end)).ok()?;
+            return Some((u16::from_be_bytes([n0, n1]), end));
         }
+        let [n0, n1, e0, e1] = *self.entries.as_chunks::<4>().0.get(position)?;
+        Some((u16::from_be_bytes([n0, n1]), u16::from_be_bytes([e0, e1]).into()))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
 use crate::session::Usage;
-use crate::store::{Key, Keyed, Version};
+use crate::store::{Key, Seen, Version};
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{Atomicity, Mode, Pattern, Type};
@@ -213,11 +213,27 @@ fn in_entry(
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'r> {
     collection: &'r CollectionSchema,
-    row: &'r Keyed,
+    row: &'r Seen<'r>,
+}
+
+/// Whoever made a call, and is shown its rows.
+pub(super) struct Showing<'s> {
+    /// The collection of the rows.
+    pub collection: &'s CollectionSchema,
+    /// What looks at them.
+    pub show: &'s mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
+}
+
+impl Showing<'_> {
+    /// Shows a row.
+    #[inline]
+    pub fn show(&mut self, row: &Seen<'_>) -> Result<()> {
+        (self.show)(Shown::new(self.collection, row))
+    }
 }
 
 impl<'r> Shown<'r> {
-    pub(super) fn new(collection: &'r CollectionSchema, row: &'r Keyed) -> Self {
+    pub(super) fn new(collection: &'r CollectionSchema, row: &'r Seen<'r>) -> Self {
         Shown { collection, row }
     }
 
@@ -227,13 +243,13 @@ impl<'r> Shown<'r> {
         let ContentShape::Record(record) = &self.collection.content else {
             return Err(misplaced());
         };
-        let fields = record.reader(&self.row.row.value)?;
-        MemberReader::of_row(&self.row.key, &self.collection.key, fields)
+        let fields = record.reader(self.row.value, self.row.held)?;
+        MemberReader::of_row(self.row.key, &self.collection.key, fields)
     }
 
     /// Its version, if it has one.
     pub fn version(&self) -> Option<Version> {
-        self.row.row.version
+        self.row.version
     }
 }
 
@@ -256,7 +272,8 @@ impl Record {
         if !self.shape.is_whole {
             return Ok(MemberReader::Values(self.values()?.into_iter()));
         }
-        MemberReader::of_row(&self.key, &collection.key, record.reader(&self.content)?)
+        let fields = record.reader(&self.content, Some(&self.content))?;
+        MemberReader::of_row(self.key.as_ref(), &collection.key, fields)
     }
 
     /// The value of the member with this name.

@@ -13,7 +13,6 @@ use super::answer::misplaced;
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordReader, read};
 use crate::schema::KeyShape;
-use crate::store::Key;
 use crate::value::Value;
 use keyspace::key::{KeyReader, KeyType, Segment};
 use keyspace::model::Type;
@@ -38,11 +37,11 @@ impl<'r> MemberReader<'r> {
     /// The members of a whole row.
     #[inline]
     pub(super) fn of_row(
-        key: &'r Key,
+        key: &'r [u8],
         shape: &'r KeyShape,
         fields: RecordReader<'r>,
     ) -> Result<Self> {
-        let key = KeyReader::new(key.as_ref()).map_err(unreadable)?;
+        let key = KeyReader::new(key).map_err(unreadable)?;
         Ok(MemberReader::Row { key, segments: shape.segments.iter(), fields })
     }
 

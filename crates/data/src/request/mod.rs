@@ -38,8 +38,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::session::{Session, Usage};
-use crate::store::{Keyed, Store};
+use crate::store::Store;
 use crate::watch::Interest;
+use answer::Showing;
 use keyspace::model::{Keyspace, Verb};
 use std::collections::HashMap;
 use std::fmt;
@@ -207,9 +208,27 @@ impl Runtime {
         let store = if call.pattern.is_shown { self.store.at_once() } else { None }?;
         let collection = call.pattern.collection.as_deref()?;
         let mut session = self.session(call);
-        let mut show = |row: &Keyed| show(Shown::new(collection, row));
+        let showing = Showing { collection, show };
         let answer =
-            admit(call).and_then(|()| read::show(self, &mut session, store, call, &mut show));
+            admit(call).and_then(|()| read::show(self, &mut session, store, call, showing));
+        Some(self.settle(session, call, answer))
+    }
+
+    /// The same of a list on a store that has to be waited for.
+    pub async fn show_later(
+        &self,
+        call: &Call<'_>,
+        show: &mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
+    ) -> Option<Result<(Option<Cursor>, Usage)>> {
+        let collection = call.pattern.collection.as_deref();
+        let collection = collection.filter(|_| call.pattern.is_shown_later)?;
+        let mut session = self.session(call);
+        let mut showing = Showing { collection, show };
+        let answer = match admit(call) {
+            Ok(()) => read::show_later(self, &mut session, call, &mut showing).await,
+            Err(error) => Err(error),
+        };
+        let answer = answer.transpose()?;
         Some(self.settle(session, call, answer))
     }
 

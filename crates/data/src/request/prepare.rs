@@ -5,7 +5,7 @@ use super::write::Direct;
 use super::{admit, cursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, KeyShape, Schema};
-use keyspace::model::{Pattern, Segment, StepAction, StoreKind, Verb};
+use keyspace::model::{Atomicity, Pattern, Segment, StepAction, StoreKind, Verb};
 use keyspace::plan::{
     Bounds, PageReads, Plan, is_admitted_late, owners_judged, page_reads, reads_stored_row, uses,
 };
@@ -31,6 +31,8 @@ pub struct Prepared {
     /// Whether it is a get or a list that answers whole rows as they are stored, whosever they are,
     /// and none of them can fall out: then they can be shown where they lie.
     pub is_shown: bool,
+    /// Whether it is a list whose rows are answered as they are stored, wherever they are.
+    pub is_shown_later: bool,
     /// The steps of an `atomic`, in order.
     pub steps: Vec<PreparedStep>,
     /// The arguments' names as people see them.
@@ -111,6 +113,7 @@ impl Prepared {
             reads,
             is_point: false,
             is_shown: false,
+            is_shown_later: false,
             shown,
             never_given,
             steps,
@@ -122,12 +125,10 @@ impl Prepared {
             kind,
         };
         if let Some(collection) = &prepared.collection {
-            prepared.is_point = prepared.pattern.verb == Verb::Get
-                && prepared.pattern.many.is_none()
-                && prepared.index.is_none()
-                && !collection.model.is_counted()
-                && !admit::asks_member(&prepared);
-            prepared.is_shown = prepared.shows_rows(collection);
+            prepared.is_point = prepared.gets_one(collection);
+            prepared.is_shown_later = prepared.shows_rows(collection);
+            prepared.is_shown = (prepared.is_shown_later && collection.key.slices.is_none())
+                || (prepared.is_point && prepared.shows_whole(collection));
             prepared.key_arguments = key_arguments(&prepared.pattern, &prepared.filled);
             let (pattern, filled) = (&prepared.pattern, &prepared.filled);
             prepared.direct = Direct::new(kind, pattern, collection, filled, reads);
@@ -137,13 +138,29 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// Whether it gets one row by its own key, and asks nothing else.
+    fn gets_one(&self, collection: &CollectionSchema) -> bool {
+        self.pattern.verb == Verb::Get
+            && self.pattern.many.is_none()
+            && self.index.is_none()
+            && !collection.model.is_counted()
+            && !admit::asks_member(self)
+    }
+
+    /// Whether it lists rows as they are stored, of which none can fall out.
     fn shows_rows(&self, collection: &CollectionSchema) -> bool {
-        let lists = self.pattern.verb == Verb::List
+        // Of rows with versions, those stores keep tombstones.
+        let leaves = self.kind.atomicity() == Atomicity::Group && collection.mode.has_version();
+        self.pattern.verb == Verb::List
             && self.page_reads.refills == 1
-            && collection.key.slices.is_none()
-            && !admit::asks_member(self);
-        (lists || self.is_point)
-            && matches!(collection.content, ContentShape::Record(_))
+            && !leaves
+            && !admit::asks_member(self)
+            && self.shows_whole(collection)
+    }
+
+    /// Whether it answers whole rows, whoever asks.
+    fn shows_whole(&self, collection: &CollectionSchema) -> bool {
+        matches!(collection.content, ContentShape::Record(_))
             && self.shape.as_ref().is_some_and(|shape| shape.is_whole())
             && self.judged().next().is_none()
     }

@@ -65,7 +65,7 @@ pub use hold::Hold;
 pub use judge::{Judgement, judge};
 pub(crate) use key::front;
 pub use key::{Key, Range};
-pub use row::{End, Held, Keyed, Page, Row, Scan, Trail};
+pub use row::{End, Held, Keyed, Page, Row, Scan, Seen, Trail};
 pub use through::{Joined, Through};
 
 pub use keyspace::model::limits;
@@ -97,6 +97,14 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// A stretch of one range.
     async fn scan(&self, scan: &Scan) -> Result<Page>;
+
+    /// Shows the rows of a stretch one after the other, those that [`scan`](Store::scan) answers,
+    /// for as long as `show` wants more; if it does not, the stretch ends as one that is full.
+    /// Asked of rows without trails only. Nothing from a store that answers them together.
+    async fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<Option<End>> {
+        let _ = (scan, show);
+        Ok(None)
+    }
 
     /// All of the batch, or nothing.
     async fn commit(&self, batch: &Batch) -> Result<Outcome>;
@@ -193,6 +201,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     }
 }
 
+/// What is shown rows, and says whether it wants more.
+pub type Show<'s> = dyn FnMut(&Seen<'_>) -> Result<bool> + Send + 's;
+
 /// Reads that never wait, so that nothing has to be kept for the time of waiting.
 pub trait AtOnce: fmt::Debug + Send + Sync {
     /// The row under a key, as [`Store::get`] answers it.
@@ -203,12 +214,10 @@ pub trait AtOnce: fmt::Debug + Send + Sync {
 
     /// Shows the rows of a stretch one after the other, those that [`Store::scan`] answers, for as
     /// long as `show` wants more. If it does not, the stretch ends as one that is full.
-    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End>;
+    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End>;
 
     /// What [`Store::scan`] answers.
-    fn scan(&self, scan: &Scan) -> Result<Page> {
-        Page::gather(|show| self.each(scan, show))
-    }
+    fn scan(&self, scan: &Scan) -> Result<Page>;
 
     /// What [`Store::scan_through`] answers.
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined>;

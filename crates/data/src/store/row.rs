@@ -2,7 +2,6 @@
 
 use super::{CommitId, Key, Range, Version};
 use crate::clock::Milliseconds;
-use crate::error::Result;
 use bytes::Bytes;
 
 /// A row as it is stored: a record, a value, an entry of an index, or a claim.
@@ -84,6 +83,51 @@ pub struct Keyed {
     pub row: Row,
 }
 
+/// A row where its store has it, to be looked at and let go.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'r> {
+    /// Its key.
+    pub key: &'r [u8],
+    /// Its content.
+    pub value: &'r [u8],
+    /// What the content is a part of, where that can be held without a copy.
+    pub held: Option<&'r Bytes>,
+    /// The commit that last wrote it, for rows that have versions.
+    pub version: Option<Version>,
+    /// When it ends.
+    pub expires: Option<Milliseconds>,
+}
+
+impl<'r> Seen<'r> {
+    /// A row that is held already.
+    #[inline]
+    pub fn of(key: &'r Key, row: &'r Row) -> Self {
+        let Row { value, version, expires, trail: _ } = row;
+        let (version, expires) = (*version, *expires);
+        Seen { key: key.as_ref(), value, held: Some(value), version, expires }
+    }
+
+    /// Whether it has not ended.
+    #[inline]
+    pub fn is_live(&self, now: Milliseconds) -> bool {
+        self.expires.is_none_or(|expires| expires > now)
+    }
+
+    /// Bytes of its key and its content.
+    #[inline]
+    pub fn weight(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+
+    /// A copy of it, to be kept.
+    pub fn to_keyed(&self) -> Keyed {
+        let (value, version, expires) =
+            (Bytes::copy_from_slice(self.value), self.version, self.expires);
+        let row = Row { value, version, expires, trail: None };
+        Keyed { key: Key::new(Bytes::copy_from_slice(self.key)), row }
+    }
+}
+
 /// A stretch of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -91,23 +135,6 @@ pub struct Page {
     pub rows: Vec<Keyed>,
     /// Why it ends here.
     pub end: End,
-}
-
-/// Rows for which room is made before they are read.
-const ROWS_EXPECTED: usize = 32;
-
-impl Page {
-    /// The rows that something shows one after the other, and why it ended.
-    pub fn gather(
-        each: impl FnOnce(&mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End>,
-    ) -> Result<Page> {
-        let mut rows = Vec::with_capacity(ROWS_EXPECTED);
-        let end = each(&mut |row| {
-            rows.push(row);
-            Ok(true)
-        })?;
-        Ok(Page { rows, end })
-    }
 }
 
 /// Why a page ends.

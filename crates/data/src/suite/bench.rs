@@ -8,8 +8,8 @@ use crate::clock::{Milliseconds, SeededRandom};
 use crate::error::{Error, ErrorKind};
 use crate::schema::{KeyShape, Schema};
 use crate::store::{
-    Batch, Check, CommitId, Conflict, Description, Expect, Key, Keyed, Outcome, Page, Range, Row,
-    Scan, Store, Total, WindowRule, Write,
+    Batch, Check, CommitId, Conflict, Description, End, Expect, Key, Keyed, Outcome, Page, Range,
+    Row, Scan, Seen, Store, Total, WindowRule, Write,
 };
 use crate::value::Value;
 use bytes::Bytes;
@@ -243,7 +243,43 @@ impl Bench {
     /// One page.
     pub async fn page(&self, range: &Range, reverse: bool, rows: usize) -> Checked<Page> {
         let scan = Scan { range: range.clone(), reverse, rows };
-        Ok(self.store.scan(&scan).await?)
+        let page = self.store.scan(&scan).await?;
+        if page.rows.iter().all(|keyed| keyed.row.trail.is_none()) {
+            self.shows(&scan, &page).await?;
+        }
+        Ok(page)
+    }
+
+    /// Holds rows that the store shows one after the other, where it does, against those that it
+    /// answers together: all of them, and the first alone.
+    async fn shows(&self, scan: &Scan, page: &Page) -> Checked {
+        for wanted in [usize::MAX, 1] {
+            let (mut later, mut at_once) = (Vec::new(), Vec::new());
+            let mut ends = [None, None];
+            let mut show = |row: &Seen<'_>| {
+                later.push(row.to_keyed());
+                Ok(later.len() < wanted)
+            };
+            ends[0] = self.store.each(scan, &mut show).await?;
+            if let Some(store) = self.store.at_once() {
+                let mut show = |row: &Seen<'_>| {
+                    at_once.push(row.to_keyed());
+                    Ok(at_once.len() < wanted)
+                };
+                ends[1] = Some(store.each(scan, &mut show)?);
+            }
+            let is_cut = page.rows.len() >= wanted;
+            let expected = Page {
+                rows: page.rows.iter().take(wanted).cloned().collect(),
+                end: if is_cut { End::Rows } else { page.end },
+            };
+            for (rows, end) in [later, at_once].into_iter().zip(ends) {
+                if let Some(end) = end {
+                    same("rows shown one after the other", &Page { rows, end }, &expected)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// All rows of a range, page by page.
@@ -256,7 +292,7 @@ impl Bench {
             let last = page.rows.last().map(|keyed| keyed.key.clone());
             all.extend(page.rows);
             match (page.end, last) {
-                (crate::store::End::Range, _) | (_, None) => return Ok(all),
+                (End::Range, _) | (_, None) => return Ok(all),
                 (_, Some(last)) => left = left.after(&last, reverse),
             }
         }

@@ -3,20 +3,40 @@
 
 use super::bench::{Checked, Failure, same};
 use crate::error::Result;
-use crate::request::{Answer, Call, Record, Reply, Runtime};
+use crate::request::{Answer, Call, Cursor, Record, Reply, Runtime, Shown};
+use crate::session::Usage;
 use crate::store::Version;
 use crate::value::Value;
 
-/// Holds what a call shows against what it was answered; passes where it shows nothing.
-pub fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>) -> Checked {
+/// What a call has shown.
+type Rows = Vec<(Vec<Value>, Option<Version>)>;
+/// What comes back of a call that shows its rows.
+type Shows = Option<Result<(Option<Cursor>, Usage)>>;
+
+/// Holds what a call shows, at once and later, against what it was answered; passes where it shows
+/// nothing.
+pub async fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>) -> Checked {
     let members = call.pattern.shape.as_ref().map_or(0, |shape| shape.members.len());
-    let mut rows: Vec<(Vec<Value>, Option<Version>)> = Vec::new();
-    let shown = runtime.show(call, &mut |row| {
+    let take = |row: Shown<'_>, rows: &mut Rows| {
         let mut reader = row.reader()?;
         let values = (0..members).map(|_| reader.next_value()).collect::<Result<_>>()?;
         rows.push((values, row.version()));
         Ok(())
-    });
+    };
+    let mut rows: Rows = Vec::new();
+    let later = runtime.show_later(call, &mut |row| take(row, &mut rows)).await;
+    compare(std::mem::take(&mut rows), later, answered)?;
+    let shown = runtime.show(call, &mut |row| take(row, &mut rows));
+    let is_written = matches!(shown, Some(Ok(_)));
+    compare(rows, shown, answered)?;
+    match answered {
+        Ok(reply) if is_written => written(runtime, call, reply),
+        _ => Ok(()),
+    }
+}
+
+/// Holds what was shown against what was answered.
+fn compare(rows: Rows, shown: Shows, answered: &Result<Reply>) -> Checked {
     match (answered, shown) {
         (_, None) => Ok(()),
         (Ok(reply), Some(Ok((next, usage)))) => {
@@ -28,8 +48,7 @@ pub fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>) -> Ch
             let answered = records.iter().map(|record| Ok((record.values()?, record.version)));
             same("rows that are shown", rows, answered.collect::<Result<_>>()?)?;
             same("whether more follow", next.is_some(), more)?;
-            same("what it cost", usage, reply.usage)?;
-            written(runtime, call, reply)
+            same("what it cost", usage, reply.usage)
         }
         (Err(answered), Some(Err(shown))) => same("errors", shown.kind(), answered.kind()),
         (Ok(_), Some(Err(error))) => Err(Failure::broken(format!("only showing fails: {error}"))),

@@ -173,7 +173,7 @@ impl Bench {
         let given = prepared.given_from_json(self.runtime.keyspace(), &object(arguments))?;
         let call = Call::new(&prepared, given, caller);
         let reply = block_on(self.runtime.call(call.clone()));
-        shown::alike(&self.runtime, &call, &reply).unwrap();
+        block_on(shown::alike(&self.runtime, &call, &reply)).unwrap();
         reply
     }
 
@@ -253,15 +253,20 @@ pub fn bob() -> Caller {
 }
 
 #[derive(Debug)]
-struct Refuse;
+struct Always(Fault);
 
-impl Faults for Refuse {
+impl Faults for Always {
     fn next(&self, _call: data::memory::Call<'_>) -> Fault {
-        Fault::Refuse
+        self.0
     }
 }
 
 /// A store that cannot be reached.
 pub fn away() -> Arc<dyn Store> {
-    Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), Arc::new(Refuse)))
+    Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), Arc::new(Always(Fault::Refuse))))
+}
+
+/// A store that reads entries and the rows they name one after the other.
+pub fn apart() -> Arc<dyn Store> {
+    Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), Arc::new(Always(Fault::Proceed))))
 }

@@ -2,9 +2,12 @@
 
 use super::value::Values;
 use crate::answer::{Changed, Deleted, Page, Versioned, Window};
-use data::request::{Answer, Call, Cursor, Record, Runtime};
+use data::request::{Answer, Call, Cursor, Record, Runtime, Shown};
 use data::store::Version;
 use data::{Error, ErrorKind, Result};
+
+/// Rows for which room is made once a page has one: most pages are then moved once or never.
+const ROWS_AT_FIRST: usize = 32;
 
 /// A row of an answer as a Rust type.
 pub trait Row: Sized + Send + 'static {
@@ -53,6 +56,9 @@ impl<T: Row> Row for Versioned<T> {
 
 /// What a call is answered, as a Rust type.
 pub trait FromAnswer: Sized {
+    /// Whether it is made of rows that may be shown where they lie, however long that takes.
+    const IS_SHOWN: bool = false;
+
     /// The answer as this type.
     fn from_answer(answer: Answer) -> Result<Self>;
 
@@ -61,6 +67,24 @@ pub trait FromAnswer: Sized {
         let _ = (runtime, call);
         None
     }
+
+    /// The same of a call that has to wait.
+    fn from_shown_later(
+        runtime: &Runtime,
+        call: &Call<'_>,
+    ) -> impl Future<Output = Option<Result<Self>>> + Send {
+        let _ = (runtime, call);
+        async { None }
+    }
+}
+
+/// Room for one more row.
+#[inline]
+fn push<T>(rows: &mut Vec<T>, row: T) {
+    if rows.is_empty() {
+        rows.reserve(ROWS_AT_FIRST);
+    }
+    rows.push(row);
 }
 
 /// Has a call show its rows, each of which `take` is given.
@@ -113,6 +137,8 @@ impl<T: Row> FromAnswer for Vec<Option<T>> {
 }
 
 impl<T: Row> FromAnswer for Page<T> {
+    const IS_SHOWN: bool = T::IS_OF_MEMBERS;
+
     fn from_answer(answer: Answer) -> Result<Self> {
         match answer {
             Answer::Page { rows, next } => {
@@ -125,19 +151,38 @@ impl<T: Row> FromAnswer for Page<T> {
 
     fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
         let mut rows = Vec::new();
-        let shown = show(runtime, call, |row: T| rows.push(row))?;
+        let shown = show(runtime, call, |row: T| push(&mut rows, row))?;
         Some(shown.map(|next| Page { rows, next }))
+    }
+
+    async fn from_shown_later(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        if !Self::IS_SHOWN {
+            return None;
+        }
+        let mut rows = Vec::new();
+        let mut show = |row: Shown<'_>| {
+            push(&mut rows, T::from_members(&mut Values::shown(&row)?, row.version())?);
+            Ok(())
+        };
+        let shown = runtime.show_later(call, &mut show).await?;
+        Some(shown.map(|(next, _)| Page { rows, next }))
     }
 }
 
 /// The rows of a page that has no next one.
 impl<T: Row> FromAnswer for Vec<T> {
+    const IS_SHOWN: bool = T::IS_OF_MEMBERS;
+
     fn from_answer(answer: Answer) -> Result<Self> {
         Page::from_answer(answer).map(|page| page.rows)
     }
 
     fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
         Some(Page::from_shown(runtime, call)?.map(|page| page.rows))
+    }
+
+    async fn from_shown_later(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        Some(Page::from_shown_later(runtime, call).await?.map(|page| page.rows))
     }
 }
 

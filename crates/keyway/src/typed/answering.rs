@@ -56,7 +56,14 @@ impl<R: FromAnswer + 'static> Future for Answering<R> {
 }
 
 async fn answer<R: FromAnswer>(call: TypedCall<R>) -> Result<R> {
-    let reply = call.scope.send(call.position, call.given, call.id).await?;
+    let TypedCall { scope, position, mut given, id, .. } = call;
+    if R::IS_SHOWN {
+        match scope.answer_shown(position, given).await {
+            Ok(answer) => return answer,
+            Err(unused) => given = unused,
+        }
+    }
+    let reply = scope.send(position, given, id).await?;
     R::from_answer(reply.answer)
 }
 

@@ -57,6 +57,15 @@ impl Scope {
         self.keyway.answer_at_once(position, given, &self.caller)
     }
 
+    /// The call if its rows can be shown; otherwise what was given comes back.
+    fn answer_shown<R: FromAnswer>(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+    ) -> impl Future<Output = std::result::Result<Result<R>, Vec<Given>>> + Send {
+        self.keyway.answer_shown(position, given, &self.caller)
+    }
+
     pub(crate) fn send(
         &self,
         position: usize,

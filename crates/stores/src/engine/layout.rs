@@ -19,7 +19,7 @@ use super::error::damaged;
 use bytes::{Buf, BufMut, Bytes};
 use data::Result;
 use data::clock::Milliseconds;
-use data::store::{CommitId, Key, Range, Row, Version};
+use data::store::{CommitId, Key, Range, Row, Seen, Version};
 
 /// The catalogue.
 pub(super) const CATALOGUE: [u8; 3] = [0, 0, b'c'];
@@ -64,7 +64,23 @@ pub(super) fn encode_row(
 /// A row as it was.
 pub(super) fn decode_row(stored: impl Into<Bytes>) -> Result<Row> {
     let mut value: Bytes = stored.into();
-    let (flags, mut rest) = value.split_first().ok_or_else(|| damaged("row"))?;
+    let (front, version, expires) = decode_front(&value)?;
+    value.advance(front);
+    Ok(Row { value, version, expires, trail: None })
+}
+
+/// A row where it lies.
+#[inline(always)]
+pub(super) fn seen<'r>(key: &'r [u8], stored: &'r Bytes) -> Result<Seen<'r>> {
+    let (front, version, expires) = decode_front(stored)?;
+    let value = stored.get(front..).unwrap_or_default();
+    Ok(Seen { key, value, held: Some(stored), version, expires })
+}
+
+/// What stands before the content of a row: how many bytes, its version and its end.
+#[inline(always)]
+fn decode_front(stored: &[u8]) -> Result<(usize, Option<Version>, Option<Milliseconds>)> {
+    let (flags, mut rest) = stored.split_first().ok_or_else(|| damaged("row"))?;
     if flags & !(HAS_VERSION | HAS_EXPIRES) != 0 {
         return Err(damaged("row").with("flags", flags));
     }
@@ -80,9 +96,7 @@ pub(super) fn decode_row(stored: impl Into<Bytes>) -> Result<Row> {
         expires = Some(Milliseconds::from_be_bytes(*at));
         rest = after;
     }
-    let front = value.len() - rest.len();
-    value.advance(front);
-    Ok(Row { value, version, expires, trail: None })
+    Ok((stored.len() - rest.len(), version, expires))
 }
 
 /// The part of a range in which rows can lie.

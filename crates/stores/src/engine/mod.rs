@@ -38,8 +38,8 @@ use commit::Sent;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Keyed, Memory,
-    Outcome, Page, Position, Reach, Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Memory, Outcome, Page,
+    Position, Reach, Row, Scan, Show, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -273,17 +273,23 @@ impl AtOnce for EngineStore {
         read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
     }
 
-    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
+    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
         let inner = self.inner()?;
         read::each(&inner.published.snapshot(), &inner.tables.rows, scan, show)
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        let inner = self.inner()?;
+        read::scan(&inner.published.snapshot(), &inner.tables.rows, scan)
     }
 
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
         through.scan.check_limits()?;
         let inner = self.inner()?;
         let (snapshot, rows) = (inner.published.snapshot(), &inner.tables.rows);
-        let entries = Page::gather(|show| read::each(&snapshot, rows, through.scan, show))?;
+        let entries = read::scan(&snapshot, rows, through.scan)?;
         through.join(entries, |key| read::get_one(&snapshot, rows, key))
     }
 }

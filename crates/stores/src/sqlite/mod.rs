@@ -33,8 +33,8 @@ use async_trait::async_trait;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    AtOnce, Batch, Description, Durability, End, Joined, Key, Keyed, Memory, Outcome, Page, Reach,
-    Row, Scan, Store, Through, Write, door,
+    AtOnce, Batch, Description, Durability, End, Joined, Key, Memory, Outcome, Page, Reach, Row,
+    Scan, Show, Store, Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
@@ -215,9 +215,14 @@ impl AtOnce for SqliteStore {
         self.readers.read(|connection, tables| read::get(connection, tables, keys))
     }
 
-    fn each(&self, scan: &Scan, show: &mut dyn FnMut(Keyed) -> Result<bool>) -> Result<End> {
+    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
         self.readers.read(|connection, tables| read::each(connection, tables, scan, show))
+    }
+
+    fn scan(&self, scan: &Scan) -> Result<Page> {
+        scan.check_limits()?;
+        self.readers.read(|connection, tables| read::scan(connection, tables, scan))
     }
 
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {

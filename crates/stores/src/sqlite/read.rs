@@ -10,7 +10,7 @@ use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
 use crate::sql::pack::JoinedPack;
 use data::Result;
-use data::store::{End, Joined, Key, Keyed, Page, Row, Scan, Through};
+use data::store::{End, Joined, Key, Page, Row, Scan, Show, Through};
 use rusqlite::Connection;
 
 /// The rows under these keys, in their order.
@@ -64,10 +64,29 @@ pub(super) fn each(
     connection: &Connection,
     tables: &Tables,
     scan: &Scan,
-    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+    show: &mut Show<'_>,
 ) -> Result<End> {
     let stretches = stretches(tables, scan);
     together(connection, stretches.len(), || each_of(connection, stretches, scan, show))
+}
+
+/// A stretch of one range.
+pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Result<Page> {
+    let stretches = stretches(tables, scan);
+    together(connection, stretches.len(), || gathered(connection, stretches, scan))
+}
+
+fn gathered(
+    connection: &Connection,
+    stretches: Vec<(&Table, Bounds<'_>)>,
+    scan: &Scan,
+) -> Result<Page> {
+    let mut rows = Vec::new();
+    let end = each_of(connection, stretches, scan, &mut |row| {
+        rows.push(row.to_keyed());
+        Ok(true)
+    })?;
+    Ok(Page { rows, end })
 }
 
 /// A stretch of an index with the rows that its entries name.
@@ -84,7 +103,7 @@ pub(super) fn scan_through(
     let Some(join) = join.filter(|_| stretches.iter().all(|(of, _)| std::ptr::eq(*of, entries)))
     else {
         return at_once(connection, || {
-            let page = Page::gather(|show| each_of(connection, stretches, scan, show))?;
+            let page = gathered(connection, stretches, scan)?;
             between();
             through.join(page, |key| rows.get(connection, key))
         });
@@ -134,7 +153,7 @@ fn each_of(
     connection: &Connection,
     stretches: Vec<(&Table, Bounds<'_>)>,
     scan: &Scan,
-    show: &mut dyn FnMut(Keyed) -> Result<bool>,
+    show: &mut Show<'_>,
 ) -> Result<End> {
     let mut shown = Shown::new(show);
     for (table, stretch) in stretches {

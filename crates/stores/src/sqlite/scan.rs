@@ -13,9 +13,8 @@ use crate::native::range::Bounds;
 use crate::sql::join::Join;
 use crate::sql::pack::{JoinedPack, Pack, ROW_BYTES_USUAL, State, end};
 use crate::sql::statement::{ScanForm, scan_segments};
-use bytes::Bytes;
 use data::Result;
-use data::store::{End, Key, Keyed, Scan};
+use data::store::{End, Key, Scan, Seen, Show};
 use keyspace::key;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -45,7 +44,7 @@ fn text(texts: &Texts, form: ScanForm, write: impl FnOnce() -> String) -> Arc<st
 
 /// Rows that are shown, and how far that is.
 pub(super) struct Shown<'s> {
-    show: &'s mut dyn FnMut(Keyed) -> Result<bool>,
+    show: &'s mut Show<'s>,
     /// Rows so far.
     rows: usize,
     /// Bytes of keys and contents so far.
@@ -58,15 +57,18 @@ pub(super) struct Shown<'s> {
 
 impl<'s> Shown<'s> {
     /// Nothing yet.
-    pub(super) fn new(show: &'s mut dyn FnMut(Keyed) -> Result<bool>) -> Self {
+    pub(super) fn new(show: &'s mut Show<'s>) -> Self {
         Shown { show, rows: 0, weight: 0, bytes: Vec::with_capacity(ROW_BYTES_USUAL), end: None }
     }
 
-    /// Shows a row, and says whether another may follow.
-    fn show(&mut self, keyed: Keyed, scan: &Scan) -> Result<bool> {
+    /// Shows the row that was put together, whose key has so many bytes, and says whether another
+    /// may follow.
+    fn show(&mut self, key: usize, state: State, scan: &Scan) -> Result<bool> {
+        let (key, value) = self.bytes.split_at_checked(key).unwrap_or_default();
+        let State { version, expires } = state;
         self.rows += 1;
-        self.weight += keyed.key.bytes().len() + keyed.row.weight();
-        let is_more = (self.show)(keyed)?;
+        self.weight += self.bytes.len();
+        let is_more = (self.show)(&Seen { key, value, held: None, version, expires })?;
         self.end = match is_more {
             true => end(self.rows, scan, self.weight),
             false => Some(End::Rows),
@@ -94,16 +96,11 @@ impl Table {
         let text = text(&self.scans.plain, form, write);
         let first = self.shape.segments.len() - form.equal;
         self.stretch(connection, &text, (stretch, scan.rows - shown.rows), |row, front| {
-            // The bytes are put together in one place and copied once: whoever is shown a row
-            // mostly lets go of it at once, and whoever keeps it keeps nothing else.
             shown.bytes.clear();
             self.write_key(row, (&front.bytes, front.known), &mut shown.bytes)?;
             let key = shown.bytes.len();
             let state = self.write_whole(row, first, &mut shown.bytes, 0)?;
-            let (key, content) = shown.bytes.split_at_checked(key).unwrap_or_default();
-            let key = Key::new(Bytes::copy_from_slice(key));
-            let row = state.row(Bytes::copy_from_slice(content));
-            shown.show(Keyed { key, row }, scan)
+            shown.show(key, state, scan)
         })
     }
 

@@ -6,9 +6,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::request::inputs::{CallInputs, Inputs};
 use crate::request::prepare::Prepared;
 use crate::request::segments::Filling;
-use crate::request::{Answer, Call, Record};
+use crate::request::{Answer, Call, Record, Showing};
 use crate::session::Session;
-use crate::store::{AtOnce, Key, Keyed, Row};
+use crate::store::{AtOnce, Key, Keyed, Row, Seen};
 
 /// One row, or many.
 pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
@@ -78,12 +78,12 @@ pub(super) fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+    showing: &mut Showing<'_>,
 ) -> Result<()> {
     let key = key_of(call.pattern, &CallInputs::new(call, session.now))?;
     let row = session.get_at_once(store, &key)?;
     match row.filter(|row| row.is_live(session.now)) {
-        Some(row) => show(&Keyed { key, row }),
+        Some(row) => showing.show(&Seen::of(&key, &row)),
         None => Ok(()),
     }
 }

@@ -19,9 +19,9 @@ use crate::request::cursor::{self, Mark};
 use crate::request::inputs::{CallInputs, Inputs};
 use crate::request::next::{Cursor, Unsealed};
 use crate::request::prepare::Prepared;
-use crate::request::{Answer, Call, Record, Runtime};
+use crate::request::{Answer, Call, Record, Runtime, Showing};
 use crate::session::Session;
-use crate::store::{AtOnce, End, Keyed, Scan, limits};
+use crate::store::{AtOnce, End, Key, Keyed, Scan, Seen, limits};
 use crate::value::Value;
 use futures_util::FutureExt;
 use keyspace::model::Type;
@@ -108,8 +108,7 @@ pub(super) async fn list(
             rows = pager.rows;
             let mark = pager.walk.mark().filter(|_| !at_end).cloned();
             if mark.is_none() && !at_end {
-                let message = "a page has neither an end nor a mark";
-                return Err(Error::new(ErrorKind::Internal, message));
+                return Err(unmarked());
             }
             mark
         }
@@ -124,12 +123,12 @@ pub(super) fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+    showing: &mut Showing<'_>,
 ) -> Result<Option<Cursor>> {
     let (prepared, now) = (call.pattern, session.now);
     let asked = Asked::of(runtime, now, call)?;
     if prepared.index().is_some() {
-        let mut take = |row: Keyed| show(&row).map(|()| true);
+        let mut take = |row: Keyed| showing.show(&Seen::of(&row.key, &row.row)).map(|()| true);
         let page = through::page(session, prepared, asked.question(prepared), &mut take);
         let unmade = || Error::new(ErrorKind::Internal, "a store that never waits has to wait");
         let mark = page.now_or_never().ok_or_else(unmade)??.ok_or_else(unmade)?;
@@ -142,19 +141,50 @@ pub(super) fn show(
         _ => asked.reach.range.clone(),
     };
     let scan = Scan { range, reverse: asked.reverse, rows: asked.limit.saturating_add(1) };
-    let (mut shown, mut last, mut is_more) = (0, None, false);
+    let (mut shown, mut last, mut is_more) = (0, Vec::new(), false);
     session.usage.round_trips += u64::from(!scan.range.is_empty());
-    let end = session.each(store, &scan, &mut |keyed| {
+    let end = session.each(store, &scan, &mut |row| {
         is_more = shown == asked.limit;
         if !is_more {
             shown += 1;
-            show(&keyed)?;
-            last = Some(keyed.key);
+            showing.show(row)?;
+            last.clear();
+            last.extend_from_slice(row.key);
         }
         Ok(!is_more)
     })?;
-    let mark = last.filter(|_| is_more || end == End::Bytes).map(Mark::Key);
-    Ok(asked.next(runtime, now, mark))
+    let goes_on = shown > 0 && (is_more || end == End::Bytes);
+    Ok(asked.next(runtime, now, goes_on.then(|| Mark::Key(Key::from(last)))))
+}
+
+/// The same page from any store; nothing if its rows cannot be shown, and then nothing was done.
+pub(super) async fn show_later(
+    runtime: &Runtime,
+    session: &mut Session<'_>,
+    call: &Call<'_>,
+    showing: &mut Showing<'_>,
+) -> Result<Option<Option<Cursor>>> {
+    let (prepared, now) = (call.pattern, session.now);
+    let mut asked = Asked::of(runtime, now, call)?;
+    if prepared.index().is_some() {
+        let mut take = |row: Keyed| showing.show(&Seen::of(&row.key, &row.row)).map(|()| true);
+        let page = through::page(session, prepared, asked.question(prepared), &mut take).await?;
+        return Ok(page.map(|mark| asked.next(runtime, now, mark)));
+    }
+    let start = (asked.reverse, asked.mark.take());
+    let budget = budget_of(prepared)?;
+    let mut walk = Walk::begin(session, prepared.key()?, &asked.reach, start, budget).await?;
+    let at_end = walk.show(session, asked.limit, showing).await?;
+    let mark = walk.mark().filter(|_| !at_end).cloned();
+    if mark.is_none() && !at_end {
+        return Err(unmarked());
+    }
+    Ok(Some(asked.next(runtime, now, mark)))
+}
+
+#[cold]
+fn unmarked() -> Error {
+    Error::new(ErrorKind::Internal, "a page has neither an end nor a mark")
 }
 
 /// What may be read for a page.

@@ -15,6 +15,7 @@ mod circle;
 mod get;
 mod list;
 mod near;
+mod nearest;
 mod range;
 mod rows;
 mod still;
@@ -26,10 +27,10 @@ pub(super) use range::{Reach, intersection, model_key, within};
 pub(super) use rows::RowMembers;
 pub(super) use walk::{Budget, Next, Walk};
 
-use super::{Answer, Call, Cursor, Runtime};
+use super::{Answer, Call, Cursor, Runtime, Showing};
 use crate::error::Result;
 use crate::session::Session;
-use crate::store::{AtOnce, Keyed};
+use crate::store::AtOnce;
 use keyspace::model::Verb;
 
 /// One row, or many, by whole keys.
@@ -53,12 +54,23 @@ pub fn show(
     session: &mut Session<'_>,
     store: &dyn AtOnce,
     call: &Call<'_>,
-    show: &mut (dyn FnMut(&Keyed) -> Result<()> + Send),
+    mut showing: Showing<'_>,
 ) -> Result<Option<Cursor>> {
     match call.pattern.pattern.verb {
-        Verb::List => list::show(runtime, session, store, call, show),
-        _ => get::show(session, store, call, show).map(|()| None),
+        Verb::List => list::show(runtime, session, store, call, &mut showing),
+        _ => get::show(session, store, call, &mut showing).map(|()| None),
     }
+}
+
+/// The rows of a list, from any store, shown as they are; and where the next page begins. Nothing
+/// if they cannot be, and then nothing was done.
+pub async fn show_later(
+    runtime: &Runtime,
+    session: &mut Session<'_>,
+    call: &Call<'_>,
+    showing: &mut Showing<'_>,
+) -> Result<Option<Option<Cursor>>> {
+    list::show_later(runtime, session, call, showing).await
 }
 
 /// A page of a group.

@@ -9,13 +9,14 @@
 
 use super::circle::Circle;
 use super::list::limit_of;
+use super::nearest::Nearest;
 use super::range::model_key;
 use super::rows::{EntryMembers, Finder, Of, RowMembers};
 use crate::entries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::evaluate::evaluate;
 use crate::geo;
-use crate::record::RecordShape;
+use crate::record::{Points, RecordShape};
 use crate::request::inputs::{CallInputs, Inputs, Members};
 use crate::request::prepare::Prepared;
 use crate::request::segments::Filling;
@@ -46,9 +47,10 @@ pub(super) async fn near(session: &mut Session<'_>, call: &Call<'_>) -> Result<A
         hidden: hides_owner(&prepared.pattern, &collection.model, &index.model),
         circle,
         limit,
-        kept_point: point_in(index, &index.keep, |name| {
+        kept_points: point_in(index, &index.keep, |name| {
             index.model.keep.iter().position(|kept| kept.value == name)
-        }),
+        })
+        .map(|slots| Points::new(&index.keep, slots)),
         row_point: match &collection.content {
             ContentShape::Record(shape) => point_in(index, shape, |name| collection.slot(name)),
             _ => None,
@@ -106,8 +108,8 @@ struct Search<'a> {
     hidden: bool,
     circle: Circle,
     limit: usize,
-    /// The kept fields that hold the point, where they are floats.
-    kept_point: Option<(usize, usize)>,
+    /// The points that entries keep, where they are floats.
+    kept_points: Option<Points<'a>>,
     /// The same of rows.
     row_point: Option<(usize, usize)>,
 }
@@ -131,7 +133,7 @@ impl Search<'_> {
         }
         let cell_at = cell_at.ok_or_else(lost)?;
         let grid = Grid::of(key).ok_or_else(lost)?;
-        let Circle { latitude, longitude, radius } = self.circle;
+        let Circle { latitude, longitude, radius, .. } = self.circle;
         let mut ranges = Vec::new();
         for cell in geo::cover(grid, latitude, longitude, radius)? {
             if let Some(value) = values.get_mut(cell_at) {
@@ -183,34 +185,44 @@ impl Search<'_> {
         let most = self.index.model.expect.rows_per_group.unwrap_or(limits::PAGE_ROWS_MAX);
         let now = session.now;
         session.usage.round_trips += 1;
-        let mut found = Vec::new();
+        // Entries of one row would take each other's places.
+        let limit = if self.index.model.is_plural() { usize::MAX } else { self.limit };
+        let mut nearest = Nearest::new(limit);
+        let mut last = Vec::new();
+        let quick = self.kept_points.as_ref().filter(|_| self.is_quick());
         for mut range in ranges {
             let mut read = 0;
             loop {
-                let mut last = None;
+                last.clear();
                 let end = session.each(store, &scan(&range, read, most), &mut |entry| {
                     read += 1;
-                    let live = entry.row.is_live(now);
-                    let distance = if live { self.measured_entry(&entry)? } else { None };
-                    match distance {
-                        Some(distance) => {
-                            last = Some(entry.key.clone());
-                            found.push((distance, entry));
-                        }
-                        None => last = Some(entry.key),
+                    last.clear();
+                    last.extend_from_slice(entry.key);
+                    let distance = match quick {
+                        _ if !entry.is_live(now) => None,
+                        Some(points) => self.circle.reaches_some(points.read(entry.value)?),
+                        None => self.measured_entry(&entry.to_keyed())?,
+                    };
+                    if let Some(distance) = distance {
+                        nearest.add(distance, || entry.to_keyed());
                     }
                     Ok(true)
                 })?;
                 if read > most {
                     return Err(self.too_many(most));
                 }
-                match last {
-                    Some(last) if end != End::Range => range = range.after(&last, false),
-                    _ => break,
+                if end == End::Range || last.is_empty() {
+                    break;
                 }
+                range = range.after(&Key::from(last.clone()), false);
             }
         }
-        Ok(found)
+        Ok(nearest.found)
+    }
+
+    /// Whether what an entry keeps is all that must be known to measure it.
+    fn is_quick(&self) -> bool {
+        !self.index.model.unique && !self.finder.judges()
     }
 
     fn too_many(&self, most: u64) -> Error {
@@ -265,12 +277,11 @@ impl Search<'_> {
         record: &Bytes,
         point: (usize, usize),
     ) -> Result<Option<f64>> {
-        let place = shape.read_point(record, point)?;
-        Ok(place.and_then(|place| self.circle.reaches(place)))
+        Ok(self.circle.reaches_some(shape.read_point(record, point)?))
     }
 
     fn measured<M: Members>(&self, members: &M) -> Result<Option<f64>> {
-        Ok(self.place_of(members)?.and_then(|place| self.circle.reaches(place)))
+        Ok(self.circle.reaches_some(self.place_of(members)?))
     }
 
     /// The nearest entries, and then their rows.
@@ -291,10 +302,10 @@ impl Search<'_> {
     fn measured_entry(&self, entry: &Keyed) -> Result<Option<f64>> {
         let (collection, index) = (self.collection, self.index);
         let members = EntryMembers { collection, index, entry };
-        let distance = match self.kept_point {
-            Some(point) => {
+        let distance = match &self.kept_points {
+            Some(points) => {
                 let content = entries::kept(index, &entry.row)?;
-                self.reached(&index.keep, &content, point)?
+                self.circle.reaches_some(points.read(&content)?)
             }
             None => self.measured(&members)?,
         };

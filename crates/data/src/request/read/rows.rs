@@ -107,6 +107,11 @@ impl<'a> Finder<'a> {
         Record { shape: self.shape.clone(), key, content: row.value, version, expires: row.expires }
     }
 
+    /// Whether it must be judged whose something is.
+    pub fn judges(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
     /// Whether something is the caller's, as far as that must be judged.
     pub fn is_own(&self, members: &dyn Members) -> Result<bool> {
         for (field, value) in &self.owners {

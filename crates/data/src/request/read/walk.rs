@@ -10,11 +10,13 @@
 
 use super::range::{Reach, intersection};
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::Showing;
 use crate::request::cursor::Mark;
 use crate::schema::{KeyShape, Slices};
 use crate::session::Session;
-use crate::store::{End, Key, Keyed, Range, Scan, limits};
+use crate::store::{End, Key, Keyed, Range, Scan, Seen, limits};
 use crate::value::Value;
+use bytes::Bytes;
 use keyspace::key::{self, Direction, KeyType};
 use std::collections::VecDeque;
 
@@ -235,6 +237,61 @@ impl Walk {
             false => self.buffer.extend(page.rows),
         }
         Ok(())
+    }
+
+    /// Shows rows, so many at most, of a range in which none has ended; says whether there are no
+    /// more.
+    pub async fn show(
+        &mut self,
+        session: &mut Session<'_>,
+        limit: usize,
+        showing: &mut Showing<'_>,
+    ) -> Result<bool> {
+        let (mut shown, mut last) = (0, Vec::new());
+        loop {
+            if let Some(done) = self.done.take() {
+                self.mark = Some(Mark::Slice(done));
+            }
+            let Some(current) = self.current.take() else { return Ok(!self.cut_off) };
+            let left = usize::try_from(self.budget.rows).unwrap_or(usize::MAX);
+            let rows = (limit - shown).saturating_add(1).min(left);
+            if self.budget.scans == 0 || rows == 0 {
+                self.current = Some(current);
+                return Ok(false);
+            }
+            let Stretch { range, slice } = current;
+            let scan = Scan { range, reverse: self.reverse, rows };
+            self.budget.scans -= u64::from(!scan.range.is_empty());
+            let (mut read, mut is_more) = (0, false);
+            let mut show = |row: &Seen<'_>| {
+                read += 1;
+                is_more = shown == limit;
+                if !is_more {
+                    shown += 1;
+                    last.clear();
+                    last.extend_from_slice(row.key);
+                    showing.show(row)?;
+                }
+                Ok(!is_more)
+            };
+            let end = session.each_later(&scan, &mut show).await?;
+            self.budget.rows = self.budget.rows.saturating_sub(read);
+            if read > u64::from(is_more) {
+                self.mark = Some(Mark::Key(Key::new(Bytes::copy_from_slice(&last))));
+            }
+            match (end, &self.mark) {
+                _ if is_more => return Ok(false),
+                (End::Range, _) => {
+                    self.done = slice;
+                    self.current = self.ahead.pop_front();
+                }
+                (_, Some(Mark::Key(last))) if read > 0 => {
+                    let range = scan.range.after(last, self.reverse);
+                    self.current = Some(Stretch { range, slice });
+                }
+                _ => return Err(endless()),
+            }
+        }
     }
 
     /// Counts a row as read.

@@ -75,7 +75,7 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
         Ok(given) => {
             let call = Call::new(prepared, given, caller);
             let answered = runtime.call(call.clone()).await;
-            shown::alike(runtime, &call, &answered)?;
+            shown::alike(runtime, &call, &answered).await?;
             answered
         }
         Err(error) => Err(error),

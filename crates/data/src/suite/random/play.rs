@@ -181,7 +181,7 @@ impl Play<'_> {
         let caller = Caller::user(user);
         let call = Call::new(prepared, given, &caller);
         let reply = self.runtime.call(call.clone()).await;
-        shown::alike(self.runtime, &call, &reply).map_err(|failure| {
+        shown::alike(self.runtime, &call, &reply).await.map_err(|failure| {
             Error::new(ErrorKind::Internal, "what is shown is not what is answered")
                 .with("failure", format!("{failure:?}"))
         })?;

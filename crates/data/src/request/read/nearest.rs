@@ -1,0 +1,87 @@
+//! The nearest of many things that come in any order, without keeping all of them.
+
+/// How many are kept for each that is wanted, before those are let go that are too far.
+const KEPT_PER_WANTED: usize = 4;
+
+/// The nearest things so far, and some that are farther. Those as far as the last that is wanted
+/// are all kept: which of them is answered is decided by something else.
+#[derive(Debug)]
+pub(super) struct Nearest<T> {
+    /// Each with its distance, in no order.
+    pub found: Vec<(f64, T)>,
+    wanted: usize,
+    /// What is farther is not wanted any more.
+    farthest: f64,
+    /// When those are let go that are too far.
+    full: usize,
+}
+
+impl<T> Nearest<T> {
+    /// For so many, 1 or more.
+    pub fn new(wanted: usize) -> Self {
+        let full = wanted.saturating_mul(KEPT_PER_WANTED);
+        Nearest { found: Vec::new(), wanted, farthest: f64::INFINITY, full }
+    }
+
+    /// One more, which is made if it is wanted.
+    #[inline]
+    pub fn add(&mut self, distance: f64, make: impl FnOnce() -> T) {
+        if distance > self.farthest {
+            return;
+        }
+        self.found.push((distance, make()));
+        if self.found.len() >= self.full {
+            self.let_go();
+        }
+    }
+
+    fn let_go(&mut self) {
+        let order = |one: &(f64, T), other: &(f64, T)| one.0.total_cmp(&other.0);
+        let last = self.wanted.saturating_sub(1);
+        let (_, (farthest, _), _) = self.found.select_nth_unstable_by(last, order);
+        self.farthest = *farthest;
+        self.found.retain(|(distance, _)| *distance <= self.farthest);
+        // Where many are equally far, they are not all looked at again for each that is added.
+        self.full = self.full.max(self.found.len().saturating_mul(2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The distances that are left, in order, of at least those that are wanted.
+    fn left(wanted: usize, distances: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut nearest = Nearest::new(wanted);
+        distances.for_each(|distance| nearest.add(distance as f64, || distance));
+        let mut left: Vec<u64> = nearest.found.into_iter().map(|(_, what)| what).collect();
+        left.sort_unstable();
+        left
+    }
+
+    #[test]
+    fn the_nearest_are_among_those_that_are_left() {
+        for wanted in [1, 2, 20] {
+            for scattered in [1, 7, 379, 996] {
+                let distances = (0..997).map(|at| at * scattered % 997);
+                let left = left(wanted, distances);
+                let expected: Vec<u64> = (0..wanted as u64).collect();
+                assert_eq!(left.get(..wanted), Some(expected.as_slice()));
+                assert!(left.len() < KEPT_PER_WANTED * wanted, "{}", left.len());
+            }
+        }
+    }
+
+    #[test]
+    fn all_that_are_as_far_as_the_last_are_left() {
+        let left = left(3, (0..500).map(|at| if at == 400 { 1 } else { 2 }).chain([3, 4, 5]));
+        let equal = left.iter().filter(|distance| **distance == 2).count();
+        assert_eq!((left.first(), equal), (Some(&1), 499));
+    }
+
+    #[test]
+    fn fewer_than_are_wanted_are_all_left() {
+        assert_eq!(left(usize::MAX, [5, 3, 4].into_iter()), [3, 4, 5]);
+        assert_eq!(left(4, [5, 3].into_iter()), [3, 5]);
+    }
+}
