@@ -1,8 +1,11 @@
 //! `list`: ranges, directions, pages and their ends, through keys and through indexes.
 
-use crate::support::{Bench, NOW, ann, block_on};
+use crate::support::{Bench, NOW, ann, apart, block_on};
+use data::memory::MemoryStore;
+use data::store::Store;
 use data::{Caller, ErrorKind};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 const ROOMS: &str = r#"
     [collection.messages]
@@ -248,8 +251,8 @@ const PHOTOS: &str = r#"
     titled = { list = "photos.photos_by_title", page = 10 }
 "#;
 
-fn photos() -> Bench {
-    let bench = Bench::open(PHOTOS);
+fn photos(store: Arc<dyn Store>) -> Bench {
+    let bench = Bench::open_on(store, PHOTOS);
     for (id, time, tags, state) in [
         (1, "2026-11-15T10:05:00.000Z", json!(["Sea", "sea", "sun"]), "public"),
         (2, "2026-11-15T10:55:00.000Z", json!(["SUN"]), "draft"),
@@ -265,7 +268,7 @@ fn photos() -> Bench {
 
 #[test]
 fn arguments_of_computed_segments_are_computed_alike() {
-    let bench = photos();
+    let bench = photos(Arc::new(MemoryStore::new()));
     let list = |pattern: &str, arguments: Json| bench.page(pattern, arguments, &ann(), "photo_id");
     assert_eq!(list("tagged", json!({"tags": "sun"})), ids([4, 2, 1].into_iter()));
     assert_eq!(list("tagged", json!({"tags": "SEA"})), ids([1].into_iter()));
@@ -282,7 +285,7 @@ fn arguments_of_computed_segments_are_computed_alike() {
 
 #[test]
 fn an_entry_whose_row_has_moved_on_is_passed_over() {
-    let bench = photos();
+    let bench = photos(apart());
     let collection = bench.collection("photos");
     // The rows change, their entries stay: what a reader meets between its scan and its fetch.
     let rewrite = |id: u64, row: Json| {

@@ -1,15 +1,15 @@
 //! A page of an index whose entries and rows a store reads together.
 //!
 //! ```text
-//! entries with their rows ─▶ live? still true? the caller's? ─▶ records ─┬─ full, or the end
-//!  ▲                                                                     │
-//!  └──────────────────── some fell out, and reads are left ──────────────┘
+//! entries with their rows ─▶ live? the caller's? ─▶ records ─┬─ full, or the end
+//!  ▲                                                         │
+//!  └────────────── some fell out, and reads are left ────────┘
 //! ```
 //!
-//! The same page as entries and rows read apart give, from half as many questions.
+//! The same page as entries and rows read apart give, from half as many questions. Both are of one
+//! instant, so a row has the entry that names it: that need not be found out.
 
 use super::range::{Reach, intersection};
-use super::still::Still;
 use super::walk::{Budget, endless};
 use crate::clock::Milliseconds;
 use crate::error::Result;
@@ -52,7 +52,6 @@ pub(super) async fn page(
         _ => reach.range.clone(),
     };
     let collection = prepared.collection()?;
-    let still = Still::new(collection, index);
     let mut filling = Filling { taken: 0, limit, last: None };
     let mut scan = Scan { range, reverse, rows: 0 };
     while !scan.range.is_empty() {
@@ -71,7 +70,7 @@ pub(super) async fn page(
         budget.scans -= 1;
         budget.rows = budget.rows.saturating_sub(joined.entries.rows.len() as u64);
         let end = joined.entries.end;
-        let is_more = filling.fill(session.now, &still, joined, take)?;
+        let is_more = filling.fill(session.now, joined, take)?;
         if is_more && filling.lacks() == 0 {
             return Ok(Some(filling.last));
         }
@@ -98,13 +97,7 @@ impl Filling {
     }
 
     /// Takes the rows that are wanted; says whether a live entry follows that was not looked at.
-    fn fill(
-        &mut self,
-        now: Milliseconds,
-        still: &Still<'_>,
-        joined: Joined,
-        take: &mut Take<'_>,
-    ) -> Result<bool> {
+    fn fill(&mut self, now: Milliseconds, joined: Joined, take: &mut Take<'_>) -> Result<bool> {
         let Joined { entries, rows } = joined;
         let mut rows = rows.into_iter();
         let mut last = None;
@@ -115,7 +108,7 @@ impl Filling {
                 None if live => is_more = true,
                 Some(Some(row)) if live && row.row.is_live(now) => {
                     is_more = self.lacks() == 0;
-                    if !is_more && still.has(&row, &entry)? {
+                    if !is_more {
                         self.taken += usize::from(take(row)?);
                     }
                 }
