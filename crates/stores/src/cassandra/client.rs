@@ -20,6 +20,7 @@ use scylla::statement::prepared::PreparedStatement;
 use scylla::statement::{Consistency, SerialConsistency};
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -114,7 +115,7 @@ impl Client {
     /// Sends a statement, and waits no longer than until then.
     pub(super) async fn send(&self, bound: &Bound, until: Instant) -> Result<QueryResult, Fault> {
         let (statement, cells) = bound;
-        within(until, self.session.execute_unpaged(statement, cells.as_slice())).await
+        within(until, Box::pin(self.session.execute_unpaged(statement, cells.as_slice()))).await
     }
 
     /// Sends statements that happen together. Judged ones are of one partition.
@@ -137,12 +138,12 @@ impl Client {
             batch.append_statement(PreparedStatement::clone(statement));
         }
         let values: Vec<&[Cell]> = all.iter().map(|(_, cells)| cells.as_slice()).collect();
-        within(until, self.session.batch(&batch, values)).await
+        within(until, Box::pin(self.session.batch(&batch, values))).await
     }
 
     /// Sends a statement without values that is not worth preparing.
     pub(super) async fn run(&self, text: &str, until: Instant) -> Result<QueryResult, Fault> {
-        within(until, self.session.query_unpaged(text, ())).await
+        within(until, Box::pin(self.session.query_unpaged(text, ()))).await
     }
 
     /// The rows that a statement answers, each by its columns.
@@ -157,9 +158,11 @@ impl Client {
     }
 }
 
-async fn within(
+/// Waits for the driver, whose futures are large: each has a place of its own, so that it is not
+/// moved and made room for with everything that waits for it.
+async fn within<F: Future<Output = Result<QueryResult, ExecutionError>>>(
     until: Instant,
-    sent: impl Future<Output = Result<QueryResult, ExecutionError>>,
+    sent: Pin<Box<F>>,
 ) -> Result<QueryResult, Fault> {
     // The driver gives up by itself before: a second timer would tell nothing new.
     if until.saturating_duration_since(Instant::now()) > REQUEST_WITHIN {
@@ -176,12 +179,24 @@ pub(super) fn rows_of<T>(
     answer: QueryResult,
     mut each: impl FnMut(&[Option<&[u8]>]) -> Result<T>,
 ) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    each_row(answer, |columns| {
+        all.push(each(columns)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Shows an answer's rows one after the other, each by its columns.
+pub(super) fn each_row(
+    answer: QueryResult,
+    mut each: impl FnMut(&[Option<&[u8]>]) -> Result<()>,
+) -> Result<()> {
     let wrong = |error: &dyn fmt::Display| {
         Error::new(ErrorKind::Internal, "an answer of Cassandra cannot be read")
             .with("reason", error)
     };
     let rows = answer.into_rows_result().map_err(|error| wrong(&error))?;
-    let mut all = Vec::with_capacity(rows.rows_num());
     let mut columns = Vec::with_capacity(16);
     for row in rows.rows::<ColumnIterator<'_, '_>>().map_err(|error| wrong(&error))? {
         columns.clear();
@@ -189,9 +204,9 @@ pub(super) fn rows_of<T>(
             let column = column.map_err(|error| wrong(&error))?;
             columns.push(column.slice.map(|slice| slice.as_slice()));
         }
-        all.push(each(&columns)?);
+        each(&columns)?;
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Whether a judged statement, or batch of them, was applied.

@@ -144,23 +144,54 @@ impl View {
         })
     }
 
+    /// Adds the content of a row of a table that is written plainly, straight from its columns, and
+    /// says when the row ends; nothing if that takes more than its columns.
+    pub(super) fn add_plain(
+        &self,
+        columns: &[Option<&[u8]>],
+        row: &mut Vec<u8>,
+    ) -> Result<Option<Option<Milliseconds>>> {
+        let in_key = self.expires.is_some_and(|place| place < self.table.key());
+        if self.table.is_conditional || self.places.previous.is_some() || in_key {
+            return Ok(None);
+        }
+        let column = |place: usize| {
+            place.checked_sub(self.table.partition).and_then(|n| columns.get(n).copied()).flatten()
+        };
+        if self.of.is_some() && !self.add_record(&column, row)? {
+            return Ok(None);
+        }
+        let end = self.expires.and_then(column).map(|end| end.try_into().map(i64::from_be_bytes));
+        end.transpose().map(Some).map_err(|_| foreign(self, "_exp"))
+    }
+
     /// A record straight from its columns; nothing if it has lists or paths, or was written before
     /// a field was added.
     fn record<'c>(&self, column: &dyn Fn(usize) -> Option<&'c [u8]>) -> Result<Option<Bytes>> {
-        let Some(shape) = &self.direct else { return Ok(None) };
+        let mut record = Vec::with_capacity(RECORD_BYTES_USUAL);
+        let is_made = self.add_record(column, &mut record)?;
+        Ok(is_made.then(|| Bytes::from(record)))
+    }
+
+    /// Adds a record straight from its columns, and says whether that was possible.
+    fn add_record<'c>(
+        &self,
+        column: &dyn Fn(usize) -> Option<&'c [u8]>,
+        record: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let Some(shape) = &self.direct else { return Ok(false) };
         let cell = |slot: usize| self.content.get(slot).and_then(|place| column(*place));
         let mut fields = shape.fields.iter().enumerate();
         if fields.any(|(slot, field)| !field.field_type.is_optional() && cell(slot).is_none()) {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut record = Vec::with_capacity(RECORD_BYTES_USUAL);
-        shape.encode_behind(&mut record, |slot, field, record| match cell(slot) {
+        shape.encode_behind(record, |slot, field, record| match cell(slot) {
             None => Ok(false),
             Some(cell) => value::write_payload(&field.field_type, cell, record)
                 .map(|()| true)
                 .ok_or_else(|| foreign(self, "of a field")),
         })?;
-        Ok(Some(Bytes::from(record)))
+        Ok(true)
     }
 
     fn contents_of<'c>(&self, column: &dyn Fn(usize) -> Option<&'c [u8]>) -> Result<Vec<Value>> {
@@ -204,14 +235,28 @@ impl View {
     /// The key of a row of one partition by what orders it; `front` is the space and the group.
     pub(super) fn key_of(&self, columns: &[Option<&[u8]>], front: &[u8]) -> Result<Key> {
         let mut bytes = Vec::with_capacity(front.len() + KEY_BYTES_USUAL);
-        let mut writer = KeyWriter::with_front(&mut bytes, front);
+        self.write_key(columns, front, &mut bytes)?;
+        Ok(Key::from(bytes))
+    }
+
+    /// The same into bytes of which nothing is kept.
+    pub(super) fn write_key(
+        &self,
+        columns: &[Option<&[u8]>],
+        front: &[u8],
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut writer = KeyWriter::with_front(bytes, front);
         let parts = self.parts.iter().enumerate().skip(self.table.partition);
         for (place, part) in parts {
             let cell = columns.get(place - self.table.partition).copied().flatten();
             let cell = cell.ok_or_else(|| foreign(self, "key"))?;
             let written = match part {
                 KeyPart::Text(_) => Some(()),
-                KeyPart::Rest => return Ok(Key::from([front, cell].concat())),
+                KeyPart::Rest => {
+                    bytes.extend_from_slice(cell);
+                    return Ok(());
+                }
                 KeyPart::Segment(number) => self.write_segment(&mut writer, place, *number, cell),
                 KeyPart::Slice => cell.try_into().ok().and_then(|start| {
                     let every = self.shape().slices.as_ref().map_or(1, |slices| slices.every);
@@ -221,7 +266,7 @@ impl View {
             };
             written.ok_or_else(|| foreign(self, "key"))?;
         }
-        Ok(Key::from(bytes))
+        Ok(())
     }
 
     fn write_segment(

@@ -40,8 +40,8 @@ use client::Client;
 use data::schema::Schema;
 use data::store::limits::CASSANDRA_BATCH_BYTES_MAX;
 use data::store::{
-    Batch, Description, Durability, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Write,
-    door,
+    Batch, Description, Durability, End, Key, Memory, Outcome, Page, Reach, Row, Scan, Show, Store,
+    Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::cql;
@@ -248,6 +248,12 @@ impl Store for CassandraStore {
         scan.check_limits()?;
         let ready = self.ready()?;
         self.within(read::scan(&ready, scan)).await
+    }
+
+    async fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<Option<End>> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(read::each(&ready, scan, show)).await.map(Some)
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {

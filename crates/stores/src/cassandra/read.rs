@@ -9,7 +9,7 @@
 //! program or version.
 
 use super::Ready;
-use super::client::{Bound, Fault, Way};
+use super::client::{Fault, Way, each_row};
 use super::found::Found;
 use super::stretch::{Stretch, open};
 use super::tables::Table;
@@ -17,11 +17,13 @@ use super::tries::Tries;
 use super::value::{self, Cell};
 use super::view::View;
 use crate::native::range::spaces;
+use bytes::Bytes;
 use data::Result;
 use data::schema::Place;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan};
+use data::store::{End, Key, Keyed, Page, Row, Scan, Seen, Show};
 use futures_util::future::try_join_all;
+use scylla::response::query_result::QueryResult;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,6 +34,9 @@ use tokio::time::Instant;
 const READ_WITHIN: Duration = Duration::from_secs(20);
 /// Rows of a table that are asked for at once before anything is known of their size.
 pub(super) const PAGE_ROWS_FIRST: usize = 64;
+
+/// Bytes of a key and its row for which room is made before they are known.
+const ROW_BYTES_USUAL: usize = 512;
 
 /// Keys of one partition, each with its place in the answer.
 struct Wanted<'k> {
@@ -159,34 +164,88 @@ fn tuple(cells: &[Cell]) -> Vec<u8> {
 
 /// A stretch of one range.
 pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
-    let mut pages = Pages { ready, scan, rows: Vec::new(), bytes: 0 };
-    let Some(spaces) = spaces(&scan.range) else {
-        return Ok(Page { rows: Vec::new(), end: End::Range });
-    };
+    let mut rows = Vec::new();
+    let end = read(ready, scan, &mut |met| {
+        rows.push(match met {
+            Met::Lying(seen) => seen.to_keyed(),
+            Met::Made(key, row) => Keyed { key, row },
+        });
+        Ok(true)
+    })
+    .await?;
+    Ok(Page { rows, end })
+}
+
+/// Shows the rows of a stretch, one after the other.
+pub(super) async fn each(ready: &Ready, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    read(ready, scan, &mut |met| match met {
+        Met::Lying(seen) => show(&seen),
+        Met::Made(key, row) => show(&Seen::of(&key, &row)),
+    })
+    .await
+}
+
+/// A row that a stretch has.
+enum Met<'m> {
+    /// Put together in a place that the next one needs.
+    Lying(Seen<'m>),
+    /// Made of more than its columns.
+    Made(Key, Row),
+}
+
+/// What is given rows, and says whether it wants more.
+type Take<'t> = dyn FnMut(Met<'_>) -> Result<bool> + Send + 't;
+
+async fn read(ready: &Ready, scan: &Scan, take: &mut Take<'_>) -> Result<End> {
+    let Some(spaces) = spaces(&scan.range) else { return Ok(End::Range) };
     if spaces.start() != spaces.end() {
         return Err(open());
     }
-    let Some(view) = ready.tables.read_of(*spaces.start())? else {
-        return Ok(Page { rows: Vec::new(), end: End::Range });
-    };
-    let end = pages.read(view).await?;
-    Ok(Page { rows: pages.rows, end })
+    let Some(view) = ready.tables.read_of(*spaces.start())? else { return Ok(End::Range) };
+    let progress = Progress { rows: 0, bytes: 0, has_enough: false };
+    Pages { ready, scan, take, progress }.read(view).await
 }
 
 /// A page as it is read.
-struct Pages<'s> {
+struct Pages<'s, 't> {
     ready: &'s Ready,
     scan: &'s Scan,
-    rows: Vec<Keyed>,
-    bytes: usize,
+    take: &'s mut Take<'t>,
+    progress: Progress,
 }
 
-impl Pages<'_> {
+/// How far a page is.
+struct Progress {
+    rows: usize,
+    bytes: usize,
+    /// Whether who is given the rows wants no more.
+    has_enough: bool,
+}
+
+impl Progress {
+    fn end(&self, scan: &Scan) -> Option<End> {
+        match self.bytes >= PAGE_BYTES_MAX {
+            _ if self.has_enough || self.rows >= scan.rows => Some(End::Rows),
+            true => Some(End::Bytes),
+            false => None,
+        }
+    }
+
+    /// Gives a row on.
+    fn give(&mut self, take: &mut Take<'_>, weight: usize, met: Met<'_>) -> Result<()> {
+        self.rows += 1;
+        self.bytes += weight;
+        self.has_enough = !take(met)?;
+        Ok(())
+    }
+}
+
+impl Pages<'_, '_> {
     async fn read(&mut self, view: &Arc<View>) -> Result<End> {
         let until = Instant::now() + READ_WITHIN;
         let mut range = self.scan.range.clone();
         loop {
-            let asked = self.scan.rows.saturating_sub(self.rows.len());
+            let asked = self.scan.rows.saturating_sub(self.progress.rows);
             let limit = view.table.page_rows.load(Ordering::Relaxed).min(asked).max(1);
             let Some(stretches) = Stretch::of(self.ready, view, &range, self.scan.reverse)? else {
                 return Ok(End::Range);
@@ -202,7 +261,7 @@ impl Pages<'_> {
                     let before = last.map_or(0, |(count, _)| count);
                     last = Some((before + count, key));
                 }
-                if let Some(end) = self.end() {
+                if let Some(end) = self.progress.end(self.scan) {
                     return Ok(end);
                 }
             }
@@ -224,57 +283,62 @@ impl Pages<'_> {
         limit: usize,
         until: Instant,
     ) -> Result<Option<(usize, Key)>> {
-        let (text, cells) = stretch.statement(view, limit);
-        let range = &self.scan.range;
-        let mut tries = Tries::new(until);
-        let read = loop {
-            match read_stretch(self.ready, view, stretch, (&text, &cells), until).await {
-                Ok(read) => break read,
-                Err(fault) => tries.failed(fault).await?,
+        let answer = ask(self.ready, view, stretch, limit, until).await?;
+        let Pages { scan, take, progress, .. } = self;
+        let (mut count, mut last, mut row) = (0, Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
+        each_row(answer, |columns| {
+            count += 1;
+            row.clear();
+            view.write_key(columns, &stretch.front, &mut row)?;
+            last.clear();
+            last.extend_from_slice(&row);
+            // More may come than are wanted: what was asked for is what the server had left.
+            if progress.end(scan).is_some() || !scan.range.contains(&last) {
+                return Ok(());
             }
-        };
-        let Some((last, _)) = read.last() else { return Ok(None) };
-        let answer = (read.len(), last.clone());
-        for (key, row) in read {
-            let Some(row) = row.filter(|_| range.contains(key.as_ref())) else { continue };
-            if self.end().is_none() {
-                self.bytes += key.bytes().len() + row.weight();
-                self.rows.push(Keyed { key, row });
+            let key = row.len();
+            if let Some(expires) = view.add_plain(columns, &mut row)? {
+                let (key, value) = row.split_at_checked(key).unwrap_or_default();
+                let seen = Seen { key, value, held: None, version: None, expires };
+                return progress.give(*take, seen.weight(), Met::Lying(seen));
             }
-        }
-        Ok(Some(answer))
-    }
-
-    fn end(&self) -> Option<End> {
-        match self.bytes >= PAGE_BYTES_MAX {
-            _ if self.rows.len() >= self.scan.rows => Some(End::Rows),
-            true => Some(End::Bytes),
-            false => None,
-        }
+            let key = Key::new(Bytes::copy_from_slice(&last));
+            let Some(row) = view.found(&key, columns)?.row else { return Ok(()) };
+            progress.give(*take, key.bytes().len() + row.weight(), Met::Made(key, row))
+        })?;
+        Ok((count > 0).then(|| (count, Key::from(last))))
     }
 
     /// Remembers how many rows are likely to fit into a page.
     fn learn(&self, view: &View) {
-        if let Some(size) = self.bytes.checked_div(self.rows.len()) {
+        if let Some(size) = self.progress.bytes.checked_div(self.progress.rows) {
             let likely = PAGE_BYTES_MAX / size.max(64);
             view.table.page_rows.store(likely.max(1), Ordering::Relaxed);
         }
     }
 }
 
-/// The rows of a part of one partition; nothing in the place of those that are gone.
-async fn read_stretch(
+/// Asks the server for a part of a partition, as often as it takes.
+async fn ask(
     ready: &Ready,
     view: &View,
     stretch: &Stretch,
-    (text, cells): (&str, &[Cell]),
+    limit: usize,
     until: Instant,
-) -> Result<Vec<(Key, Option<Row>)>, Fault> {
-    let bound: Bound = (ready.client.prepare(text, Way::Again).await?, cells.to_vec());
-    let each = |columns: &[Option<&[u8]>]| {
-        let key = view.key_of(columns, &stretch.front)?;
-        let row = view.found(&key, columns)?.row;
-        Ok((key, row))
-    };
-    ready.client.rows(&bound, until, each).await
+) -> Result<QueryResult> {
+    let client = &ready.client;
+    let mut cells = stretch.cells(limit);
+    let mut tries = Tries::new(until);
+    loop {
+        let sent = async {
+            let bound = (stretch.prepared(ready, view).await?, std::mem::take(&mut cells));
+            let answer = client.send(&bound, until).await;
+            cells = bound.1;
+            answer
+        };
+        match sent.await {
+            Ok(answer) => return Ok(answer),
+            Err(fault) => tries.failed(fault).await?,
+        }
+    }
 }

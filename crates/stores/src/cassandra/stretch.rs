@@ -8,6 +8,7 @@
 //! one direction each. Nothing is read here.
 
 use super::Ready;
+use super::client::{Fault, Way};
 use super::tables::Named;
 use super::value::{self, Cell};
 use super::view::{KeyPart, View};
@@ -18,6 +19,8 @@ use data::store::Range;
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::{self, Direction};
 use keyspace::layout::cql::CqlType;
+use scylla::statement::prepared::PreparedStatement;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A part of one partition.
 pub(super) struct Stretch {
@@ -83,11 +86,30 @@ impl Stretch {
         Ok(Some(all))
     }
 
-    pub(super) fn statement(&self, view: &View, limit: usize) -> (String, Vec<Cell>) {
-        let table = &view.table;
-        let mut cells = self.partition.clone();
-        cells.extend(self.cells.iter().cloned());
+    /// The values of its statement, so many rows at most.
+    pub(super) fn cells(&self, limit: usize) -> Vec<Cell> {
+        let mut cells = Vec::with_capacity(self.partition.len() + self.cells.len() + 1);
+        cells.extend(self.partition.iter().chain(&self.cells).cloned());
         cells.push(value::int(limit));
+        cells
+    }
+
+    /// Its statement, prepared once for all stretches with the same conditions.
+    pub(super) async fn prepared(
+        &self,
+        ready: &Ready,
+        view: &View,
+    ) -> Result<Arc<PreparedStatement>, Fault> {
+        if let Some(known) = view.selects.of(&self.conditions, self.reverse) {
+            return Ok(known);
+        }
+        let prepared = ready.client.prepare(&self.statement(view), Way::Again).await?;
+        view.selects.keep(&self.conditions, self.reverse, prepared.clone());
+        Ok(prepared)
+    }
+
+    fn statement(&self, view: &View) -> String {
+        let table = &view.table;
         let order = match self.reverse {
             false => String::new(),
             true => {
@@ -101,14 +123,31 @@ impl Stretch {
                 }
             }
         };
-        let text = format!(
+        format!(
             "SELECT {} FROM {} WHERE {}{}{order} LIMIT ?",
             table.read(),
             table.name,
             table.equal(0..table.partition),
             self.conditions,
-        );
-        (text, cells)
+        )
+    }
+}
+
+/// Statements that are prepared already, by the conditions on what orders rows and the direction.
+/// They are few, and looked through faster than found by their texts.
+#[derive(Debug, Default)]
+pub(super) struct Selects(RwLock<Vec<(String, bool, Arc<PreparedStatement>)>>);
+
+impl Selects {
+    fn of(&self, conditions: &str, reverse: bool) -> Option<Arc<PreparedStatement>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let same = |(of, turned, _): &&(String, bool, _)| of == conditions && *turned == reverse;
+        known.iter().find(same).map(|(_, _, prepared)| prepared.clone())
+    }
+
+    fn keep(&self, conditions: &str, reverse: bool, prepared: Arc<PreparedStatement>) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.push((conditions.to_string(), reverse, prepared));
     }
 }
 

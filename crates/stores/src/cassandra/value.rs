@@ -250,6 +250,7 @@ pub(super) fn write_segment(
     let written = match segment.kind {
         KeyType::Text => writer.text(std::str::from_utf8(cell).ok()?, direction),
         KeyType::Uuid => writer.uuid(cell.try_into().ok()?, direction),
+        KeyType::TimeUuid => writer.time_uuid(cell.try_into().ok()?, direction),
         KeyType::Ulid => writer.ulid(&ulid::from_text(cell)?, direction),
         KeyType::I64 => writer.i64(i64::from_be_bytes(cell.try_into().ok()?), direction),
         KeyType::U64 => writer.u64(read_varint(cell)?, direction),

@@ -5,6 +5,7 @@
 //! ```
 
 use super::columns::{direct, expires, held, is_own, key_part, ordered, with_attempt};
+use super::stretch::Selects;
 use super::tables::{Named, Table};
 use super::value::{self, Cell};
 use crate::sql::content::{Of, Place};
@@ -50,6 +51,8 @@ pub(super) struct View {
     pub(super) is_written_once: bool,
     /// The statements that put a row which lasts, and one which ends, once they are prepared.
     pub(super) inserts: [OnceLock<Arc<PreparedStatement>>; 2],
+    /// Those that read stretches.
+    pub(super) selects: Selects,
 }
 
 /// The columns of what the protocol keeps with rows.
@@ -132,6 +135,7 @@ impl View {
             has_attempt,
             is_written_once: model.immutable && is_new && !table.is_conditional,
             inserts: Default::default(),
+            selects: Selects::default(),
         };
         view.of = Some(view.contents(finder, of)?);
         view.direct = view.collection().and_then(|collection| direct(collection));
@@ -169,6 +173,7 @@ impl View {
             has_attempt: false,
             is_written_once: false,
             inserts: Default::default(),
+            selects: Selects::default(),
         }
     }
 
