@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! server of its own ─▶ one keyspace a contender, the same messages ─▶ turns, one after the other
-//! cargo run --release -p bench --bin cassandra -- [--rounds 9] [--seconds 0.5] [--report FILE]
+//! cargo run --release -p bench --bin cassandra -- [--rounds 9] [--seconds 0.5] [--only WORD]
+//!                                                 [--report FILE]
 //! ```
 
 #![allow(
@@ -72,18 +73,22 @@ const WARM_UP: Duration = Duration::from_secs(2);
 struct Settings {
     rounds: usize,
     turn: Duration,
+    /// Only lines with this in their name, and then nothing of growing channels.
+    only: String,
     report: PathBuf,
 }
 
 fn settings() -> Settings {
     let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/cassandra.md");
-    let mut settings = Settings { rounds: 9, turn: Duration::from_millis(500), report };
+    let mut settings =
+        Settings { rounds: 9, turn: Duration::from_millis(500), only: String::new(), report };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
         match name.as_str() {
             "--rounds" => settings.rounds = value.parse().unwrap(),
             "--seconds" => settings.turn = Duration::from_secs_f64(value.parse().unwrap()),
+            "--only" => settings.only = value,
             "--report" => settings.report = PathBuf::from(value),
             _ => panic!("there is no {name}"),
         }
@@ -131,12 +136,13 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
     let mut text = HEAD.to_string();
     let fresh = Arc::new(AtomicU64::new(1_000_000));
     // A server compiles itself while it is young, at the cost of whoever is served.
-    for (_, kind, callers, _) in LINES.into_iter().chain(LINES) {
+    let lines = || LINES.into_iter().filter(|(name, ..)| name.contains(&settings.only));
+    for (_, kind, callers, _) in lines().chain(lines()) {
         for entrant in &entrants {
             turn(entrant, kind, callers, WARM_UP, &fresh).await;
         }
     }
-    for (name, kind, callers, target) in LINES {
+    for (name, kind, callers, target) in lines() {
         let mut rates = [Vec::new(), Vec::new()];
         for round in 0..settings.rounds {
             // Each is first as often as the other.
@@ -157,7 +163,9 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
         )
         .unwrap();
     }
-    text.push_str(&sizes(server, settings).await);
+    if settings.only.is_empty() {
+        text.push_str(&sizes(server, settings).await);
+    }
     text
 }
 

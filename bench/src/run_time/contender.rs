@@ -28,6 +28,20 @@ pub trait Contender: Send + std::marker::Sync {
     fn tagged(&self, tag: &str, rows: usize) -> Page;
     /// The twenty nearest notes within a radius; none if it cannot.
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>>;
+
+    /// The same three as they are measured, which is how many rows they answer: whoever has rows of
+    /// its own, as an application would use them, need not turn them into notes.
+    fn page_rows(&self, author: u64, rows: usize) -> usize {
+        self.page(author, rows).notes.len()
+    }
+    /// See [`page_rows`](Contender::page_rows).
+    fn tagged_rows(&self, tag: &str, rows: usize) -> usize {
+        self.tagged(tag, rows).notes.len()
+    }
+    /// See [`page_rows`](Contender::page_rows).
+    fn near_rows(&self, lat: f64, lon: f64, radius: f64) -> usize {
+        self.near(lat, lon, radius).map_or(0, |notes| notes.len())
+    }
 }
 
 /// A way to open a contender in a directory.

@@ -26,7 +26,8 @@ pub fn write(settings: &Settings, entrants: &[Entrant], lines: &[Line]) {
     let rounds = settings.rounds;
     let _ = writeln!(
         text,
-        "{} notes, {} cores, {rounds} rounds of {:?} each, medians; [least-most] for Keyway.\n",
+        "{} notes, {} cores, {rounds} rounds of {:?} each, medians; [least-most] for Keyway.\n\
+         Of the ratios to the engine by hand, the median of the rounds counts.\n",
         settings.notes, cores, settings.turn,
     );
     text.push_str("| operations/s |");
@@ -58,7 +59,8 @@ fn row(text: &mut String, entrants: &[Entrant], line: &Line) {
         .filter(|at| entrants[*at].is_peer() && rates[*at].is_finite())
         .map(|at| (entrants[at].name, rates[at]))
         .fold(("nobody", 0.0), |best, peer| if peer.1 > best.1 { peer } else { best });
-    let (of_hand, of_peer) = (ours / rates[1], ours / best_rate);
+    let of_hand = ratio(&line.rates[0], &line.rates[1]);
+    let of_peer = ours / best_rate;
     let mut verdict = Vec::new();
     if of_hand < OF_HAND_WRITTEN {
         verdict.push(format!("below {OF_HAND_WRITTEN} of the engine"));
@@ -76,6 +78,13 @@ fn row(text: &mut String, entrants: &[Entrant], line: &Line) {
         let _ = write!(text, " {}{spread} |", shown(*rate));
     }
     let _ = writeln!(text, " {of_hand:.2} | {of_peer:.2} | {} |", verdict.join(", "));
+}
+
+/// The middle of the ratios of turns that followed each other: what slows the machine down for a
+/// while slows both.
+fn ratio(ours: &[f64], others: &[f64]) -> f64 {
+    let ratios: Vec<f64> = ours.iter().zip(others).map(|(our, other)| our / other).collect();
+    median(&ratios)
 }
 
 fn spread(rates: &[f64]) -> String {

@@ -89,6 +89,22 @@ impl Toasty {
     }
 }
 
+impl Toasty {
+    /// The newest notes of a user, and one more if more follow.
+    fn newest(&self, author: u64, rows: usize) -> Vec<Stored> {
+        let query = Stored::filter_by_author(author);
+        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
+        self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection))).unwrap()
+    }
+
+    /// The newest notes with a tag, and one more if more follow.
+    fn with_tag(&self, tag: &str, rows: usize) -> Vec<Stored> {
+        let query = Stored::filter_by_tag(tag);
+        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
+        self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection))).unwrap()
+    }
+}
+
 fn note(stored: Stored) -> Note {
     let Stored { author, note_id, title, words, tag, lat, lon, place: _ } = stored;
     Note { author, note_id: note_id.as_u128(), title, words, tag, lat, lon }
@@ -137,19 +153,19 @@ impl Contender for Toasty {
     }
 
     fn page(&self, author: u64, rows: usize) -> Page {
-        let query = Stored::filter_by_author(author);
-        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
-        let found =
-            self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection)));
-        Page::cut(found.unwrap().into_iter().map(note).collect(), rows)
+        Page::cut(self.newest(author, rows).into_iter().map(note).collect(), rows)
     }
 
     fn tagged(&self, tag: &str, rows: usize) -> Page {
-        let query = Stored::filter_by_tag(tag);
-        let query = query.order_by(Stored::fields().note_id().desc()).limit(rows + 1);
-        let found =
-            self.with(|reached| reached.runtime.block_on(query.exec(&mut reached.connection)));
-        Page::cut(found.unwrap().into_iter().map(note).collect(), rows)
+        Page::cut(self.with_tag(tag, rows).into_iter().map(note).collect(), rows)
+    }
+
+    fn page_rows(&self, author: u64, rows: usize) -> usize {
+        self.newest(author, rows).len().min(rows)
+    }
+
+    fn tagged_rows(&self, tag: &str, rows: usize) -> usize {
+        self.with_tag(tag, rows).len().min(rows)
     }
 
     fn near(&self, _: f64, _: f64, _: f64) -> Option<Vec<Note>> {

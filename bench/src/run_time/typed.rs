@@ -67,10 +67,20 @@ impl Typed {
         author: u64,
         rows: u64,
         cursor: Option<Cursor>,
-    ) -> (Vec<Note>, Option<Cursor>) {
+    ) -> (Vec<Row>, Option<Cursor>) {
         let call = self.caller.notes_of(author).limit(rows).cursor(cursor);
         let page = wait_for(call.into_future()).unwrap();
-        (page.rows.into_iter().map(note).collect(), page.next)
+        (page.rows, page.next)
+    }
+
+    fn with_tag(&self, tag: &str, rows: usize) -> (Vec<Row>, Option<Cursor>) {
+        let call = self.caller.notes_with_tag(tag).limit(rows as u64);
+        let page = wait_for(call.into_future()).unwrap();
+        (page.rows, page.next)
+    }
+
+    fn around(&self, lat: f64, lon: f64, radius: f64) -> Vec<Row> {
+        wait_for(self.caller.notes_near(lat, lon, radius).into_future()).unwrap()
     }
 }
 
@@ -83,6 +93,10 @@ impl Drop for Typed {
 fn note(row: Row) -> Note {
     let Row { author, note_id, title, words, tag, lat, lon } = row;
     Note { author, note_id: u128::from_be_bytes(note_id.0), title, words, tag, lat, lon }
+}
+
+fn page((rows, next): (Vec<Row>, Option<Cursor>)) -> Page {
+    Page { notes: rows.into_iter().map(note).collect(), more: next.is_some() }
 }
 
 fn ulid(note_id: u128) -> Ulid {
@@ -106,20 +120,26 @@ impl Contender for Typed {
     }
 
     fn page(&self, author: u64, rows: usize) -> Page {
-        let (notes, next) = self.page_after(author, rows as u64, None);
-        Page { notes, more: next.is_some() }
+        page(self.page_after(author, rows as u64, None))
     }
 
     fn tagged(&self, tag: &str, rows: usize) -> Page {
-        let call = self.caller.notes_with_tag(tag).limit(rows as u64);
-        let page = wait_for(call.into_future()).unwrap();
-        let notes = page.rows.into_iter().map(note).collect();
-        Page { notes, more: page.next.is_some() }
+        page(self.with_tag(tag, rows))
     }
 
     fn near(&self, lat: f64, lon: f64, radius: f64) -> Option<Vec<Note>> {
-        let call = self.caller.notes_near(lat, lon, radius);
-        let rows = wait_for(call.into_future()).unwrap();
-        Some(rows.into_iter().map(note).collect())
+        Some(self.around(lat, lon, radius).into_iter().map(note).collect())
+    }
+
+    fn page_rows(&self, author: u64, rows: usize) -> usize {
+        self.page_after(author, rows as u64, None).0.len()
+    }
+
+    fn tagged_rows(&self, tag: &str, rows: usize) -> usize {
+        self.with_tag(tag, rows).0.len()
+    }
+
+    fn near_rows(&self, lat: f64, lon: f64, radius: f64) -> usize {
+        self.around(lat, lon, radius).len()
     }
 }
