@@ -283,11 +283,10 @@ directory of slices. The last line has a directory as long as 10 M messages woul
 
 ## Where lines are lost
 
-Single inserts and pages. What was sent was looked at once: conditions that the partition says
-already, and lives of zero, were found and removed. Since then, by the code, both contenders send
-one request for a message and two for a page, with the same statements but for the limit of the
-directory; so the rest presumably lies with the caller. There a page of Keyway makes a key and a
-record of each row before its struct, finds its statements by their text, and judges who may; by
-hand a row becomes a tuple. What each of these costs was not measured. Two cores are shared with
-the server, so that whatever a caller does is taken from the server too.
+With 16 callers, whose client shares two cores with the server: whatever a caller does is taken
+from the server too. Both contenders send one request for a message and two for a page, counted at
+the server for pages. In one profile of pages a call cost Keyway's side 52 µs and the handwritten
+side 27 µs, and the server 187 and 149 µs: presumably since it does less for each request the more
+of them come at once. What Keyway does besides: a key and a record of each row, from which the
+struct is read, and the judgement of who may call.
 ";
