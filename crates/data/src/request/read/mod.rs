@@ -6,6 +6,8 @@
 //! near   circle ─▶ cells ─▶ entries ─▶ rows ─▶ sort  rows.rs    entries to records
 //!                                                    still.rs   whether an entry is still true
 //!                                                    through.rs entries and rows read together
+//!                                                    circle.rs  what lies around a point
+//!                                                    nearest.rs the nearest, and no more kept
 //! ```
 //!
 //! A read never answers what has ended, what is another's, or what an entry says of a row that has
