@@ -107,10 +107,10 @@ fn another_format_is_refused_and_left_alone() {
     let folder = Folder::new();
     drop(open(folder.path()));
     let format = folder.path().join("format");
-    assert_eq!(fs::read_to_string(&format).unwrap(), "keyway engine 1\n");
+    assert_eq!(fs::read_to_string(&format).unwrap(), "keyway engine 2\n");
     for (text, kept) in [
-        ("keyway engine 2\nkeyspace notes\n", Some("2")),
-        ("keyway engine 0\n", Some("0")),
+        ("keyway engine 3\nkeyspace notes\n", Some("3")),
+        ("keyway engine 1\n", Some("1")),
         ("another program\n", None),
         ("", None),
     ] {
@@ -121,7 +121,7 @@ fn another_format_is_refused_and_left_alone() {
         assert_eq!(error.value("format"), kept, "{text}");
         assert!(content(folder.path()) == before, "{text}");
     }
-    fs::write(&format, "keyway engine 1\nkeyspace notes\n").unwrap();
+    fs::write(&format, "keyway engine 2\nkeyspace notes\n").unwrap();
     open(folder.path());
 }
 
@@ -187,7 +187,7 @@ fn a_keyspace_keeps_its_numbers() {
     let first = wait(store.ensure(&keyspace)).unwrap();
     drop(store);
     let format = fs::read_to_string(folder.path().join("format")).unwrap();
-    assert_eq!(format, format!("keyway engine 1\nkeyspace {}\n", keyspace.name.value));
+    assert_eq!(format, format!("keyway engine 2\nkeyspace {}\n", keyspace.name.value));
     // The same file again, and one whose collections have another order.
     let mut turned = (*keyspace).clone();
     turned.collections.reverse();

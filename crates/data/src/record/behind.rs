@@ -1,7 +1,7 @@
 //! A record behind other bytes, its fields written by whoever has them: for stores that keep fields
 //! in forms of their own, so that a row is put together in one place and copied nowhere.
 
-use super::table::Front;
+use super::front::Front;
 use super::{RecordField, RecordShape, payload};
 use crate::catalogue::BODY_NUMBER;
 use crate::error::Result;

@@ -1,13 +1,19 @@
 //! Records: fields to bytes and back, so that one can be read without the rest.
 //!
 //! ```text
-//! format │ fields n │ nulls m │ n × (number, end) │ m × number │ payload │ payload …
-//! 1 byte │ 2        │ 2, or 0 │ 2 + 2, or 2 + 4   │ 2          │ in the order of their numbers
+//! format │ fields n │ nulls m │ n × (number,    end)       │ m × number │ payload │ payload …
+//! 1 byte │ 1, or 2  │ 0, or 2 │      0, 1, 2    1, 2, or 4 │ 2          │ in the order of numbers
 //! ```
 //!
-//! All numbers are big endian. An `end` counts from the first payload, in 4 bytes where 2 do not
-//! reach. The low half of `format` is the version; `10` says that ends have 4 bytes, `20` that
-//! there is a list of nulls.
+//! All numbers are big endian. An `end` counts from the first payload. Every part of the table has
+//! the fewest bytes that hold it: most records have all fields, 1 to n, and need no numbers at all.
+//!
+//! | bits of `format` | |
+//! |---|---|
+//! | `07` | the version, 2 |
+//! | `08` | there is a list of nulls |
+//! | `30` | ends have 1, 2 or 4 bytes: 0, 1 or 2 |
+//! | `c0` | bytes of a number: 0, 1 or 2; with 2, `n` has 2 as well |
 //!
 //! A field that is not in the table was null, or unknown when the record was written. Both are the
 //! same to a reader whose field answers null when it is missing; for any other, a null that was
@@ -27,9 +33,12 @@
 //! A reader never trusts the bytes: whatever they are, it answers values or `Corrupt`.
 
 mod behind;
+mod form;
+mod front;
 mod payload;
 mod point;
-pub(crate) mod read;
+mod read;
+mod reader;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -39,9 +48,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
+use form::Form;
 use keyspace::model::Type;
 pub use payload::Payload;
 pub(crate) use point::Points;
+pub use reader::RecordReader;
 use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.
@@ -115,7 +126,8 @@ impl RecordShape {
         }
         nulls.sort_unstable();
         let bytes: usize = payloads.iter().map(|(_, payload)| payload.as_ref().len()).sum();
-        let size = table::size(payloads.len(), nulls.len(), bytes) + bytes;
+        let form = Form::of(payloads.iter().map(|(number, _)| *number), bytes);
+        let size = form.size(payloads.len(), nulls.len()) + bytes;
         // The number of a body is the last there is.
         let body = payloads.last().filter(|(number, _)| *number == BODY_NUMBER);
         let body = body.map_or(0, |(_, payload)| payload.as_ref().len());
@@ -123,7 +135,7 @@ impl RecordShape {
         check_value("a record is too large", size - body)?;
         let mut record = Vec::with_capacity(size);
         let lengths = payloads.iter().map(|(number, payload)| (*number, payload.as_ref().len()));
-        table::write(lengths, &nulls, bytes, &mut record);
+        front::write(form, lengths, &nulls, &mut record);
         for (_, payload) in &payloads {
             record.extend_from_slice(payload.as_ref());
         }
@@ -148,23 +160,11 @@ impl RecordShape {
     /// Adds all fields, by slot.
     pub fn decode_into(&self, record: &Bytes, values: &mut Vec<Value>) -> Result<()> {
         let mut reader = self.reader(record, Some(record))?;
-        reader.table.check()?;
+        reader.check()?;
         for _ in 0..self.fields.len() {
             values.push(reader.next_value()?);
         }
         Ok(())
-    }
-
-    /// A reader of all fields, one after the other. What the record is a part of, where that is
-    /// held, is not copied for fields of bytes.
-    #[inline(always)]
-    pub fn reader<'r>(
-        &'r self,
-        record: &'r [u8],
-        held: Option<&'r Bytes>,
-    ) -> Result<RecordReader<'r>> {
-        let table = Table::open(record)?;
-        Ok(RecordReader { held, table, walk: Walk::default(), fields: self.fields.iter() })
     }
 
     /// One field of text or of an enum's words, borrowed; none where it is null.
@@ -227,64 +227,6 @@ impl RecordShape {
         self.fields.get(slot).ok_or_else(|| {
             Error::new(ErrorKind::Internal, "a record has no such slot").with("slot", slot)
         })
-    }
-}
-
-/// Reads the fields of a record by slot, one after the other.
-#[derive(Debug)]
-pub struct RecordReader<'r> {
-    held: Option<&'r Bytes>,
-    table: Table<'r>,
-    walk: Walk,
-    fields: std::slice::Iter<'r, RecordField>,
-}
-
-impl<'r> RecordReader<'r> {
-    /// The next field if it is of a type that `is_of` takes and has a payload, which `read` then
-    /// reads; otherwise nothing is passed.
-    #[inline]
-    pub(crate) fn next_plain<T>(
-        &mut self,
-        is_of: impl FnOnce(&Type) -> bool,
-        read: impl FnOnce(&'r [u8]) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let Some(field) = self.fields.as_slice().first() else { return Ok(None) };
-        if !is_of(field.field_type.required()) {
-            return Ok(None);
-        }
-        let Stored::Payload(payload) = self.table.next(&mut self.walk, field.number)? else {
-            return Ok(None);
-        };
-        self.fields.next();
-        read(payload).map(Some).map_err(|error| error.with("field", field.number))
-    }
-
-    /// The next field if it is a text, or a word of an enum that knows it, and not null.
-    #[inline]
-    pub(crate) fn next_text(&mut self) -> Result<Option<&'r str>> {
-        match self.fields.as_slice().first().map(|field| field.field_type.required()) {
-            Some(Type::Text) => self.next_plain(|_| true, read::text),
-            Some(Type::Enum(words)) => {
-                let ahead = (self.walk, self.fields.clone());
-                let word = self.next_plain(|_| true, read::text)?;
-                let known = word.filter(|word| words.iter().any(|known| known == word));
-                if known.is_none() {
-                    (self.walk, self.fields) = ahead;
-                }
-                Ok(known)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The next field.
-    #[inline]
-    pub fn next_value(&mut self) -> Result<Value> {
-        let Some(field) = self.fields.next() else {
-            return Err(Error::new(ErrorKind::Internal, "a record has no more slots"));
-        };
-        let stored = self.table.next(&mut self.walk, field.number)?;
-        field.value(self.held, stored)
     }
 }
 

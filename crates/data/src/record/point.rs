@@ -1,6 +1,7 @@
 //! Points in records that hold nothing else, of which an index of places has as many as rows.
 
-use super::{RecordShape, read, table};
+use super::form::Form;
+use super::{RecordShape, front, read};
 use crate::error::Result;
 use keyspace::model::Type;
 
@@ -29,7 +30,8 @@ impl<'s> Points<'s> {
             && is_plain(slots.1)
         {
             let fields = [one.min(other), one.max(other)];
-            table::write(fields.map(|number| (number, 8)).into_iter(), &[], 16, &mut front);
+            let form = Form::of(fields.into_iter(), 16);
+            front::write(form, fields.map(|number| (number, 8)).into_iter(), &[], &mut front);
         }
         Points { shape, slots, front, turned: numbers.is_some_and(|(one, other)| one > other) }
     }

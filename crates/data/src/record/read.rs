@@ -61,13 +61,13 @@ pub(super) fn value(held: Option<&Bytes>, payload: &[u8], of: &Type) -> Result<V
 }
 
 /// The text of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn text(payload: &[u8]) -> Result<&str> {
     std::str::from_utf8(payload).map_err(|error| corrupt("a text is not UTF-8").caused_by(error))
 }
 
 /// The truth value of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn truth(payload: &[u8]) -> Result<bool> {
     match payload {
         [0] => Ok(false),
@@ -77,31 +77,31 @@ pub(crate) fn truth(payload: &[u8]) -> Result<bool> {
 }
 
 /// The signed number of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn signed(payload: &[u8]) -> Result<i64> {
     array(payload).map(i64::from_be_bytes)
 }
 
 /// The unsigned number of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn unsigned(payload: &[u8]) -> Result<u64> {
     array(payload).map(u64::from_be_bytes)
 }
 
 /// The day of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn days(payload: &[u8]) -> Result<i32> {
     array(payload).map(i32::from_be_bytes)
 }
 
 /// The bytes of a payload whose length its type gives.
-#[inline]
+#[inline(always)]
 pub(crate) fn array<const N: usize>(payload: &[u8]) -> Result<[u8; N]> {
     payload.try_into().map_err(|_| corrupt("a value has another length than its type"))
 }
 
 /// The float of a payload.
-#[inline]
+#[inline(always)]
 pub(crate) fn float(payload: &[u8]) -> Result<f64> {
     let value = f64::from_be_bytes(array(payload)?);
     let is_negative_zero = value == 0.0 && value.is_sign_negative();

@@ -23,7 +23,7 @@ fn text(text: &str) -> Value {
 }
 
 /// Fields with distinct numbers in any order, some of which answer something when missing.
-fn random_shape(sample: &Sample) -> RecordShape {
+pub(super) fn random_shape(sample: &Sample) -> RecordShape {
     let mut numbers: Vec<u16> = (1..=12).chain([u16::MAX]).collect();
     let count = sample.below(9);
     let mut fields = Vec::new();
@@ -42,7 +42,7 @@ fn random_shape(sample: &Sample) -> RecordShape {
     RecordShape { fields }
 }
 
-fn random_values(sample: &Sample, shape: &RecordShape) -> Vec<Value> {
+pub(super) fn random_values(sample: &Sample, shape: &RecordShape) -> Vec<Value> {
     shape.fields.iter().map(|field| sample.value(&field.field_type)).collect()
 }
 
@@ -132,8 +132,9 @@ fn the_bytes_are_these() {
     let values = [text("hi"), Value::I64(-2), Value::Null, Value::Null, tags];
     let record = shape.encode(&values).unwrap();
     let expected: &[u8] = &[
-        0x21, 0, 3, 0, 1, // version 1 with nulls, 3 fields, 1 null
-        0, 1, 0, 8, 0, 3, 0, 10, 0xff, 0xff, 0, 14, // numbers and ends
+        0x8a, 0, 3, 0,
+        1, // version 2 with nulls, ends of 1 byte, numbers of 2; 3 fields, 1 null
+        0, 1, 8, 0, 3, 10, 0xff, 0xff, 14, // numbers and ends
         0, 2, // the null that was written
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, // -2
         b'h', b'i', // hi
@@ -166,12 +167,30 @@ fn fields_come_and_go_without_a_row_being_written_anew() {
 #[test]
 fn offsets_grow_when_they_must() {
     let shape = RecordShape { fields: vec![field(1, Type::Bytes), field(2, Type::Text)] };
-    for (length, format) in [(65_533, 0x01), (65_534, 0x11), (200_000, 0x11)] {
+    let cases =
+        [(0, 0x02), (253, 0x02), (254, 0x12), (65_533, 0x12), (65_534, 0x22), (200_000, 0x22)];
+    for (length, format) in cases {
         let values = [Value::Bytes(Bytes::from(vec![7; length])), text("ab")];
         let record = shape.encode(&values).unwrap();
         assert_eq!(record[0], format, "{length}");
         assert_eq!(shape.decode(&record).unwrap(), values, "{length}");
     }
+}
+
+#[test]
+fn numbers_are_written_only_where_one_is_left_out() {
+    let numbers = |numbers: &[u16]| {
+        let fields = numbers.iter().map(|number| field(*number, Type::Bool)).collect();
+        let values = vec![Value::Bool(true); numbers.len()];
+        RecordShape { fields }.encode(&values).unwrap()
+    };
+    let many: Vec<u16> = (1..=255).collect();
+    let more: Vec<u16> = (1..=256).collect();
+    assert_eq!(numbers(&[1, 2]).as_ref(), [0x02, 2, 1, 2, 1, 1]);
+    assert_eq!(numbers(&[1, 3]).as_ref(), [0x42, 2, 1, 1, 3, 2, 1, 1]);
+    assert_eq!(numbers(&[1, 256]).as_ref(), [0x82, 0, 2, 0, 1, 1, 1, 0, 2, 1, 1]);
+    assert_eq!(numbers(&many)[..3], [0x02, 255, 1]);
+    assert_eq!(numbers(&more)[..7], [0x92, 1, 0, 0, 1, 0, 1]);
 }
 
 #[test]
@@ -186,7 +205,7 @@ fn bytes_are_a_slice_of_their_record() {
 fn what_is_too_large_is_refused_with_its_size() {
     let shape = RecordShape { fields: vec![field(1, Type::Bytes)] };
     let of = |length: usize| shape.encode(&[Value::Bytes(Bytes::from(vec![0; length]))]);
-    let most = VALUE_BYTES_MAX as usize - 9;
+    let most = VALUE_BYTES_MAX as usize - 6;
     assert_eq!(of(most).unwrap().len() as u64, VALUE_BYTES_MAX);
     let error = of(most + 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
@@ -314,17 +333,22 @@ fn no_bytes_make_a_reader_panic() {
 #[test]
 fn a_table_that_lies_is_corrupt() {
     let shape = RecordShape { fields: vec![field(1, Type::Text), field(2, Type::Text)] };
-    let cases: [(&[u8], &str); 10] = [
+    let cases: [(&[u8], &str); 15] = [
         (&[], "it is empty"),
-        (&[0x02, 0, 0], "its format is unknown"),
-        (&[0x41, 0, 0], "its format is unknown"),
-        (&[0x01, 0], "it ends inside its table"),
-        (&[0x01, 0, 9, 0, 1, 0, 0], "it ends inside its table"),
-        (&[0x21, 0, 0, 0, 0], "its list of nulls is empty"),
-        (&[0x11, 0, 0], "its ends have another width than they need"),
-        (&[0x01, 0, 1, 0, 1, 0, 1], "its last payload does not end where it ends"),
-        (&[0x01, 0, 2, 0, 2, 0, 0, 0, 1, 0, 0], "its fields are not in order"),
-        (&[0x21, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1], "a field is null and has a value"),
+        (&[0x01, 0], "its format is unknown"),
+        (&[0x32, 0], "its format is unknown"),
+        (&[0xc2, 0], "its format is unknown"),
+        (&[0x02], "it ends inside its table"),
+        (&[0x82, 0], "it ends inside its table"),
+        (&[0x02, 9, 0, 0], "it ends inside its table"),
+        (&[0x0a, 0, 0, 0], "its list of nulls is empty"),
+        (&[0x12, 0], "its entries have another form than they need"),
+        (&[0x42, 1, 1, 0], "its entries have another form than they need"),
+        (&[0x82, 0, 1, 0, 2, 0], "its entries have another form than they need"),
+        (&[0x02, 1, 1], "its last payload does not end where it ends"),
+        (&[0x42, 2, 4, 0, 3, 0], "its fields are not in order"),
+        (&[0x02, 3, 1, 0, 1, b'a'], "a payload ends before it begins"),
+        (&[0x0a, 1, 0, 1, 0, 0, 1], "a field is null and has a value"),
     ];
     for (bytes, why) in cases {
         let error = shape.decode(&Bytes::copy_from_slice(bytes)).unwrap_err();

@@ -1,9 +1,10 @@
 //! Answers: rows that are decoded when somebody looks, and what writes and counters came to.
 
-use super::members::MemberReader;
+use super::members::{MemberReader, SegmentReader};
 use super::next::Cursor;
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
+use crate::record::RecordReader;
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
 use crate::session::Usage;
 use crate::store::{Key, Seen, Version};
@@ -238,13 +239,20 @@ impl<'r> Shown<'r> {
     }
 
     /// Its members' values, all of them in the order of the collection, one after the other.
-    #[inline]
     pub fn reader(&self) -> Result<MemberReader<'r>> {
         let ContentShape::Record(record) = &self.collection.content else {
             return Err(misplaced());
         };
-        let fields = record.reader(self.row.value, self.row.held)?;
-        MemberReader::of_row(self.row.key, &self.collection.key, fields)
+        let key = SegmentReader::new(self.row.key, &self.collection.key)?;
+        Ok(MemberReader::Row(key, record.reader(self.row.value, self.row.held)?))
+    }
+
+    /// The same of a row that is short and has all of its fields; nothing of any other.
+    #[inline(always)]
+    pub fn short_readers(&self) -> Option<(SegmentReader<'r>, RecordReader<'r>)> {
+        let ContentShape::Record(record) = &self.collection.content else { return None };
+        let fields = record.short_reader(self.row.value, self.row.held)?;
+        Some((SegmentReader::new(self.row.key, &self.collection.key).ok()?, fields))
     }
 
     /// Its version, if it has one.
@@ -272,8 +280,8 @@ impl Record {
         if !self.shape.is_whole {
             return Ok(MemberReader::Values(self.values()?.into_iter()));
         }
-        let fields = record.reader(&self.content, Some(&self.content))?;
-        MemberReader::of_row(self.key.as_ref(), &collection.key, fields)
+        let key = SegmentReader::new(self.key.as_ref(), &collection.key)?;
+        Ok(MemberReader::Row(key, record.reader(&self.content, Some(&self.content))?))
     }
 
     /// The value of the member with this name.

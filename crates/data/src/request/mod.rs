@@ -28,7 +28,7 @@ pub use call::{Call, Given};
 pub use cursor::CursorKey;
 pub use inputs::{CallInputs, Inputs};
 pub use json::key_text;
-pub use members::MemberReader;
+pub use members::{MemberReader, SegmentReader};
 pub use next::Cursor;
 pub use prepare::Prepared;
 pub use written::Written;

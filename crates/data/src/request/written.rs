@@ -138,15 +138,16 @@ fn write_members(
         out.extend_from_slice(member.label.as_bytes());
         let of = &member.member_type;
         let is_written = match of.required() {
-            Type::Text | Type::Enum(_) => reader.text(|text| write(text, out))?.is_some(),
-            Type::F64 => {
-                reader.f64()?.map(|number| write(&(number + 0.0), out)).transpose()?.is_some()
-            }
+            Type::Text | Type::Enum(_) => reader.text(|text| write(text, out)).is_some(),
+            Type::F64 => match reader.f64() {
+                Some(number) => write(&(number + 0.0), out).map(|()| true)?,
+                None => false,
+            },
             Type::Ulid => {
-                reader.ulid()?.map(|ulid| write_letters(&ulid_letters(ulid), out)).is_some()
+                reader.ulid().map(|ulid| write_letters(&ulid_letters(ulid), out)).is_some()
             }
             Type::Uuid => {
-                reader.uuid()?.map(|uuid| write_letters(&uuid_letters(uuid), out)).is_some()
+                reader.uuid().map(|uuid| write_letters(&uuid_letters(uuid), out)).is_some()
             }
             _ => false,
         };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/lock      held while the store is open; says by whom
-//! DIR/format    `keyway engine 1`, then the keyspace: written last, so its presence means "made"
+//! DIR/format    `keyway engine 2`, then the keyspace: written last, so its presence means "made"
 //! DIR/witness   see `witness`
 //! DIR/fjall/    the engine's journal and tables
 //! ```
@@ -25,7 +25,7 @@ const ENGINE: &str = "fjall";
 /// What the format file begins with, before its number.
 const PROGRAM: &str = "keyway engine";
 /// The format this version reads and writes.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 /// What the line with the name of the keyspace begins with.
 const KEYSPACE: &str = "keyspace ";
 
