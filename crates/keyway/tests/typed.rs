@@ -97,6 +97,24 @@ async fn reads_answer_rows_in_order_with_their_versions() {
 }
 
 #[tokio::test]
+async fn short_rows_long_ones_and_those_that_lack_a_field_are_listed_alike() {
+    let desk = desk().await;
+    let mut written = Vec::new();
+    for length in [0, 3, 200, 300, 70_000] {
+        for due in [Some(Date(7)), None] {
+            let text = "ü".repeat(length);
+            let ticket = desk.open_ticket("front", &text).due(due).tags([text.as_str()]);
+            // What a change answers is made of a record, what a list answers of rows where they lie.
+            written.push(ticket.await.unwrap().row);
+        }
+    }
+    let listed = desk.tickets_of("front").await.unwrap().rows;
+    let mut listed: Vec<_> = listed.into_iter().map(|ticket| ticket.row).collect();
+    listed.sort_by_key(|ticket| written.iter().position(|own| own.ticket_id == ticket.ticket_id));
+    assert_eq!(listed, written);
+}
+
+#[tokio::test]
 async fn rows_of_one_call_are_all_written() {
     let desk = desk().await;
     let id = desk.open_ticket("front", "one").await.unwrap().row.ticket_id;

@@ -12,7 +12,9 @@ pub fn row(code: &mut Code, naming: &Naming, keyspace: &Keyspace, collection: &C
     let mut docs = vec![format!("A row of `{name}`: `{template}`.")];
     docs.extend(collection.notes.as_deref().map(words));
     code.docs(docs);
-    fields(code, naming, naming.row(collection), &members(collection));
+    let segments = collection.key.segments().count();
+    let place = |position| if position < segments { "segment" } else { "field" };
+    fields(code, naming, (naming.row(collection), place), &members(collection));
 }
 
 /// The struct of the rows of a pattern that answers some members only.
@@ -26,10 +28,16 @@ pub fn partial(code: &mut Code, naming: &Naming, pattern: &Pattern, name: &str) 
         "What `{}` answers of a row of `{}`.",
         pattern.name.value, target.collection.name.value
     )]);
-    fields(code, naming, name, &asked);
+    fields(code, naming, (name, |_| "any"), &asked);
 }
 
-fn fields(code: &mut Code, naming: &Naming, name: &str, members: &[(String, &Type)]) {
+/// A struct, and how it is made: `place` says where the member at a position comes from.
+fn fields(
+    code: &mut Code,
+    naming: &Naming,
+    (name, place): (&str, impl Fn(usize) -> &'static str),
+    members: &[(String, &Type)],
+) {
     let mut taken = Names::default();
     let named: Vec<(String, &str, &Type)> = members
         .iter()
@@ -47,14 +55,17 @@ fn fields(code: &mut Code, naming: &Naming, name: &str, members: &[(String, &Typ
     code.open(format!("impl ::keyway::typed::Row for {name} {{"));
     code.line("const IS_OF_MEMBERS: bool = true;");
     code.line("");
-    code.line("#[inline]");
-    code.open("fn from_members(");
-    let values = if named.is_empty() { "_values" } else { "values" };
-    code.line(format!("{values}: &mut ::keyway::typed::Values<'_>,"));
+    code.line("#[inline(always)]");
+    code.open("fn from_members<M: ::keyway::typed::Members>(");
+    let members = if named.is_empty() { "_members" } else { "members" };
+    code.line(format!("{members}: &mut M,"));
     code.line("_version: ::std::option::Option<::keyway::Version>,");
-    code.turn(") -> ::keyway::Result<Self> {");
-    let all: Vec<String> =
-        named.iter().map(|(identifier, _, _)| format!("{identifier}: values.take()?")).collect();
+    code.turn(") -> ::std::result::Result<Self, M::Error> {");
+    let all: Vec<String> = named
+        .iter()
+        .enumerate()
+        .map(|(at, (identifier, _, _))| format!("{identifier}: members.{}()?", place(at)))
+        .collect();
     match all.is_empty() {
         true => code.line(format!("::std::result::Result::Ok({name} {{}})")),
         false => {

@@ -23,7 +23,7 @@ pub struct KeyReader<'a> {
 
 impl<'a> KeyReader<'a> {
     /// Begins to read a key, at its collection number.
-    #[inline]
+    #[inline(always)]
     pub fn new(key: &'a [u8]) -> Result<Self, Error> {
         if key.len() > KEY_BYTES_MAX {
             return Err(Error::new(ErrorKind::KeyTooLong, KEY_BYTES_MAX));
@@ -69,7 +69,7 @@ impl<'a> KeyReader<'a> {
     }
 
     /// Reads a [`KeyType::Bool`].
-    #[inline]
+    #[inline(always)]
     pub fn bool(&mut self, direction: Direction) -> Result<bool, Error> {
         match self.tag(direction)? {
             tag::FALSE => Ok(false),
@@ -102,7 +102,7 @@ impl<'a> KeyReader<'a> {
     }
 
     /// Reads a [`KeyType::F64`].
-    #[inline]
+    #[inline(always)]
     pub fn f64(&mut self, direction: Direction) -> Result<f64, Error> {
         let start = self.offset();
         let ordered = u64::from_be_bytes(self.fixed(tag::F64, direction)?);
@@ -148,16 +148,16 @@ impl<'a> KeyReader<'a> {
     }
 
     /// Reads a [`KeyType::Uuid`].
-    #[inline]
+    #[inline(always)]
     pub fn uuid(&mut self, direction: Direction) -> Result<[u8; 16], Error> {
-        self.fixed(tag::UUID, direction)
+        self.wide(tag::UUID, direction).map(u128::to_be_bytes)
     }
 
     /// Reads a [`KeyType::TimeUuid`].
-    #[inline]
+    #[inline(always)]
     pub fn time_uuid(&mut self, direction: Direction) -> Result<[u8; 16], Error> {
         let start = self.offset();
-        let bits = time_last(u128::from_be_bytes(self.fixed(tag::TIME_UUID, direction)?));
+        let bits = time_last(self.wide(tag::TIME_UUID, direction)?);
         if !is_time_uuid(bits) {
             return Err(refuse(start, ErrorKind::NotTimeUuid));
         }
@@ -165,25 +165,25 @@ impl<'a> KeyReader<'a> {
     }
 
     /// Reads a [`KeyType::Timestamp`], in milliseconds.
-    #[inline]
+    #[inline(always)]
     pub fn timestamp(&mut self, direction: Direction) -> Result<i64, Error> {
         Ok(i64::from_be_bytes(self.fixed(tag::TIMESTAMP, direction)?) ^ i64::MIN)
     }
 
     /// Reads a [`KeyType::Ulid`].
-    #[inline]
+    #[inline(always)]
     pub fn ulid(&mut self, direction: Direction) -> Result<[u8; 16], Error> {
-        self.fixed(tag::ULID, direction)
+        self.wide(tag::ULID, direction).map(u128::to_be_bytes)
     }
 
     /// Reads a [`KeyType::Cell`].
-    #[inline]
+    #[inline(always)]
     pub fn cell(&mut self, direction: Direction) -> Result<u64, Error> {
         Ok(u64::from_be_bytes(self.fixed(tag::CELL, direction)?))
     }
 
     /// Reads a [`KeyType::Date`], in days.
-    #[inline]
+    #[inline(always)]
     pub fn date(&mut self, direction: Direction) -> Result<i32, Error> {
         Ok(i32::from_be_bytes(self.fixed(tag::DATE, direction)?) ^ i32::MIN)
     }
@@ -251,16 +251,32 @@ impl<'a> KeyReader<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fixed<const N: usize>(&mut self, tag: u8, direction: Direction) -> Result<[u8; N], Error> {
+        let mut payload = *self.payload(tag, direction)?;
+        // In place: mapped to another array they are turned one at a time.
+        payload.iter_mut().for_each(|byte| *byte ^= direction.mask());
+        Ok(payload)
+    }
+
+    /// Sixteen bytes as one number, which is turned as one.
+    #[inline(always)]
+    fn wide(&mut self, tag: u8, direction: Direction) -> Result<u128, Error> {
+        let flip = u128::from_ne_bytes([direction.mask(); 16]);
+        Ok(u128::from_be_bytes(*self.payload(tag, direction)?) ^ flip)
+    }
+
+    #[inline(always)]
+    fn payload<const N: usize>(
+        &mut self,
+        tag: u8,
+        direction: Direction,
+    ) -> Result<&'a [u8; N], Error> {
         self.expect(tag, direction)?;
         let Some((payload, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(refuse(self.key.len(), ErrorKind::Truncated));
         };
         self.rest = rest;
-        let mut payload = *payload;
-        // In place: mapped to another array they are turned one at a time.
-        payload.iter_mut().for_each(|byte| *byte ^= direction.mask());
         Ok(payload)
     }
 

@@ -71,6 +71,8 @@ macro_rules! scalar {
         }
 
         impl $crate::typed::FromValue for $name {
+            const IS_PLAIN: bool = true;
+
             #[inline]
             fn from_value(value: data::Value) -> data::Result<Self> {
                 match value {
@@ -79,11 +81,14 @@ macro_rules! scalar {
                 }
             }
 
-            #[inline]
-            fn from_stored(
-                members: &mut $crate::typed::MemberReader<'_>,
-            ) -> data::Result<Option<Self>> {
-                Ok(members.$member()?.map($name))
+            #[inline(always)]
+            fn from_segment(key: &mut $crate::typed::SegmentReader<'_>) -> Option<Self> {
+                key.$member().map($name)
+            }
+
+            #[inline(always)]
+            fn from_field(fields: &mut $crate::typed::RecordReader<'_>) -> Option<Self> {
+                fields.$member().map($name)
             }
         }
     };

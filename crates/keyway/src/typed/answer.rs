@@ -1,29 +1,57 @@
 //! Answers of the run time as Rust types.
 
-use super::value::Values;
+use super::value::{FromValue, Members, NotPlain, Plain, Values};
 use crate::answer::{Changed, Deleted, Page, Versioned, Window};
 use data::request::{Answer, Call, Cursor, Record, Runtime, Shown};
 use data::store::Version;
-use data::{Error, ErrorKind, Result};
+use data::{Error, ErrorKind, Result, Value};
 
 /// Rows for which room is made once a page has one: most pages are then moved once or never.
 const ROWS_AT_FIRST: usize = 32;
 
 /// A row of an answer as a Rust type.
 pub trait Row: Sized + Send + 'static {
-    /// Whether it is made of the values of a row's members alone.
+    /// Whether it is made of the members of a row alone.
     const IS_OF_MEMBERS: bool = false;
 
-    /// The row of these values.
-    fn from_members(members: &mut Values<'_>, version: Option<Version>) -> Result<Self> {
-        let _ = (members, version);
-        Err(another("a row that is made of its members"))
+    /// The row of these members.
+    fn from_members<M: Members>(
+        members: &mut M,
+        version: Option<Version>,
+    ) -> std::result::Result<Self, M::Error> {
+        let _ = version;
+        members.any().map(|unmade: Unmade| match unmade {})
     }
 
     /// The row of a record.
     fn from_record(record: Record) -> Result<Self> {
         Self::from_members(&mut Values::of(&record)?, record.version)
     }
+}
+
+/// What members become of a type that is not made of them.
+enum Unmade {}
+
+impl FromValue for Unmade {
+    fn from_value(_: Value) -> Result<Self> {
+        Err(another("a row that is made of its members"))
+    }
+}
+
+/// Gives the row that lies here to `take`: most are made on the way, without being moved.
+#[inline(always)]
+fn give<T: Row>(row: &Shown<'_>, take: &mut impl FnMut(T)) -> Result<()> {
+    match Plain::shown(row).map(|mut members| T::from_members(&mut members, row.version())) {
+        Some(Ok(made)) => take(made),
+        Some(Err(NotPlain)) | None => take(from_values(row)?),
+    }
+    Ok(())
+}
+
+/// The row that lies here, whatever it is.
+#[inline(never)]
+fn from_values<T: Row>(row: &Shown<'_>) -> Result<T> {
+    T::from_members(&mut Values::shown(row)?, row.version())
 }
 
 /// The record itself: its members are decoded when asked for.
@@ -43,8 +71,11 @@ impl Row for serde_json::Value {
 impl<T: Row> Row for Versioned<T> {
     const IS_OF_MEMBERS: bool = T::IS_OF_MEMBERS;
 
-    #[inline]
-    fn from_members(members: &mut Values<'_>, version: Option<Version>) -> Result<Self> {
+    #[inline(always)]
+    fn from_members<M: Members>(
+        members: &mut M,
+        version: Option<Version>,
+    ) -> std::result::Result<Self, M::Error> {
         Ok(Versioned { version, row: T::from_members(members, version)? })
     }
 
@@ -97,10 +128,7 @@ fn show<T: Row>(
     if !T::IS_OF_MEMBERS {
         return None;
     }
-    let shown = runtime.show(call, &mut |row| {
-        take(T::from_members(&mut Values::shown(&row)?, row.version())?);
-        Ok(())
-    });
+    let shown = runtime.show(call, &mut |row| give(&row, &mut take));
     shown.map(|shown| shown.map(|(next, _)| next))
 }
 
@@ -160,10 +188,8 @@ impl<T: Row> FromAnswer for Page<T> {
             return None;
         }
         let mut rows = Vec::new();
-        let mut show = |row: Shown<'_>| {
-            push(&mut rows, T::from_members(&mut Values::shown(&row)?, row.version())?);
-            Ok(())
-        };
+        let mut take = |row: T| push(&mut rows, row);
+        let mut show = |row: Shown<'_>| give(&row, &mut take);
         let shown = runtime.show_later(call, &mut show).await?;
         Some(shown.map(|(next, _)| Page { rows, next }))
     }
@@ -237,7 +263,7 @@ impl FromAnswer for i64 {
             Answer::Total(total) => Ok(total),
             Answer::Row(None) => Ok(0),
             Answer::Row(Some(record)) => match record.get("value")? {
-                data::Value::I64(total) => Ok(total),
+                Value::I64(total) => Ok(total),
                 other => Err(super::unexpected("counter", &other)),
             },
             _ => Err(another("a total")),

@@ -15,10 +15,11 @@ mod word;
 
 pub use answer::{FromAnswer, Results, Row};
 pub use answering::Answering;
-pub use data::request::{Given, MemberReader};
+pub use data::record::RecordReader;
+pub use data::request::{Given, SegmentReader};
 pub use optional::Optional;
 pub(crate) use value::unexpected;
-pub use value::{FromValue, Values};
+pub use value::{FromValue, Members, NotPlain, Plain, Values};
 pub use word::Word;
 
 use crate::handle::Keyway;

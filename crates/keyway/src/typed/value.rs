@@ -1,20 +1,91 @@
 //! Values of a row, moved into the members of a struct.
 
 use bytes::Bytes;
-use data::request::{MemberReader, Record, Shown};
+use data::record::RecordReader;
+use data::request::{MemberReader, Record, SegmentReader, Shown};
 use data::{Error, ErrorKind, Result, Value};
 
 /// A Rust type that a value of the notation becomes.
 pub trait FromValue: Sized {
+    /// Whether it is stored as Rust has it, and read without a value in between.
+    const IS_PLAIN: bool = false;
+
     /// The value as this type.
     fn from_value(value: Value) -> Result<Self>;
 
-    /// The next member as this type, where it needs no value in between. Otherwise nothing is
-    /// taken.
+    /// The next segment of a key as this type, if that is plain and nothing is out of the ordinary
+    /// about the segment; otherwise nothing is taken.
     #[inline]
-    fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
-        let _ = members;
-        Ok(None)
+    fn from_segment(key: &mut SegmentReader<'_>) -> Option<Self> {
+        let _ = key;
+        None
+    }
+
+    /// The same of the next field of a record.
+    #[inline]
+    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+        let _ = fields;
+        None
+    }
+}
+
+/// Where the members of a row come from, one after the other.
+pub trait Members {
+    /// What comes where a member does not.
+    type Error;
+
+    /// The next member, a segment of the row's key.
+    fn segment<T: FromValue>(&mut self) -> std::result::Result<T, Self::Error>;
+
+    /// The next member, a field of the row's record.
+    fn field<T: FromValue>(&mut self) -> std::result::Result<T, Self::Error>;
+
+    /// The next member, of a row that shows any.
+    fn any<T: FromValue>(&mut self) -> std::result::Result<T, Self::Error>;
+}
+
+/// The members of a short row in which nothing is out of the ordinary, as of most. Where something
+/// is, they end, and the row is made of [`Values`] instead.
+#[derive(Debug)]
+pub struct Plain<'r> {
+    key: SegmentReader<'r>,
+    fields: RecordReader<'r>,
+}
+
+/// Something about a row is out of the ordinary.
+#[derive(Clone, Copy, Debug)]
+pub struct NotPlain;
+
+impl<'r> Plain<'r> {
+    /// The members of a row where it lies.
+    #[inline(always)]
+    pub(super) fn shown(row: &Shown<'r>) -> Option<Self> {
+        let (key, fields) = row.short_readers()?;
+        Some(Plain { key, fields })
+    }
+}
+
+impl Members for Plain<'_> {
+    type Error = NotPlain;
+
+    #[inline(always)]
+    fn segment<T: FromValue>(&mut self) -> std::result::Result<T, NotPlain> {
+        match T::IS_PLAIN {
+            true => T::from_segment(&mut self.key).ok_or(NotPlain),
+            false => self.key.next_value().and_then(T::from_value).map_err(|_| NotPlain),
+        }
+    }
+
+    #[inline(always)]
+    fn field<T: FromValue>(&mut self) -> std::result::Result<T, NotPlain> {
+        match T::IS_PLAIN {
+            true => T::from_field(&mut self.fields).ok_or(NotPlain),
+            false => self.fields.next_value().and_then(T::from_value).map_err(|_| NotPlain),
+        }
+    }
+
+    fn any<T: FromValue>(&mut self) -> std::result::Result<T, NotPlain> {
+        Err(NotPlain)
     }
 }
 
@@ -24,24 +95,39 @@ pub struct Values<'r>(MemberReader<'r>);
 
 impl<'r> Values<'r> {
     /// The values of a record.
-    #[inline]
-    pub fn of(record: &'r Record) -> Result<Self> {
+    pub(super) fn of(record: &'r Record) -> Result<Self> {
         record.reader().map(Values)
     }
 
     /// The values of a row where it lies.
-    #[inline]
-    pub fn shown(row: &Shown<'r>) -> Result<Self> {
+    pub(super) fn shown(row: &Shown<'r>) -> Result<Self> {
         row.reader().map(Values)
     }
+}
 
-    /// The next value.
-    #[inline]
-    pub fn take<T: FromValue>(&mut self) -> Result<T> {
-        match T::from_stored(&mut self.0)? {
-            Some(value) => Ok(value),
-            None => T::from_value(self.0.next_value()?),
+impl Members for Values<'_> {
+    type Error = Error;
+
+    fn segment<T: FromValue>(&mut self) -> Result<T> {
+        if let MemberReader::Row(key, _) = &mut self.0
+            && let Some(value) = T::from_segment(key)
+        {
+            return Ok(value);
         }
+        self.any()
+    }
+
+    fn field<T: FromValue>(&mut self) -> Result<T> {
+        if let MemberReader::Row(_, fields) = &mut self.0
+            && let Some(value) = T::from_field(fields)
+        {
+            return Ok(value);
+        }
+        self.any()
+    }
+
+    fn any<T: FromValue>(&mut self) -> Result<T> {
+        T::from_value(self.0.next_value()?)
     }
 }
 
@@ -74,7 +160,7 @@ pub(crate) fn unexpected(expected: &'static str, found: &Value) -> Error {
 
 /// Types that are one variant of a value.
 macro_rules! plain {
-    ($($rust:ty, $variant:ident, $name:literal $(, $stored:expr)?;)*) => {
+    ($($rust:ty, $variant:ident, $name:literal $(, $stored:ident)?;)*) => {
         $(impl FromValue for $rust {
             #[inline]
             fn from_value(value: Value) -> Result<Self> {
@@ -84,27 +170,54 @@ macro_rules! plain {
                 }
             }
 
-            $(#[inline]
-            fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
-                $stored(members)
+            $(const IS_PLAIN: bool = true;
+
+            #[inline(always)]
+            fn from_segment(key: &mut SegmentReader<'_>) -> Option<Self> {
+                key.$stored()
+            }
+
+            #[inline(always)]
+            fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+                fields.$stored()
             })?
         })*
     };
 }
 
 plain! {
-    bool, Bool, "bool", MemberReader::bool;
-    i64, I64, "i64", MemberReader::i64;
-    u64, U64, "u64", MemberReader::u64;
-    f64, F64, "f64", MemberReader::f64;
-    String, Text, "text", |members: &mut MemberReader<'_>| {
-        members.text(|text| Ok(text.to_string()))
-    };
+    bool, Bool, "bool", bool;
+    i64, I64, "i64", i64;
+    u64, U64, "u64", u64;
+    f64, F64, "f64", f64;
     Bytes, Bytes, "bytes";
     serde_json::Value, Json, "json";
 }
 
+impl FromValue for String {
+    const IS_PLAIN: bool = true;
+
+    fn from_value(value: Value) -> Result<Self> {
+        match value {
+            Value::Text(text) => Ok(text),
+            other => Err(unexpected("text", &other)),
+        }
+    }
+
+    #[inline(always)]
+    fn from_segment(key: &mut SegmentReader<'_>) -> Option<Self> {
+        key.text(|text| Ok(text.to_string()))
+    }
+
+    #[inline(always)]
+    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+        fields.text(|text| Ok(text.to_string()))
+    }
+}
+
 impl<T: FromValue> FromValue for Option<T> {
+    const IS_PLAIN: bool = T::IS_PLAIN;
+
     fn from_value(value: Value) -> Result<Self> {
         match value {
             Value::Null => Ok(None),
@@ -112,9 +225,17 @@ impl<T: FromValue> FromValue for Option<T> {
         }
     }
 
-    #[inline]
-    fn from_stored(members: &mut MemberReader<'_>) -> Result<Option<Self>> {
-        Ok(T::from_stored(members)?.map(Some))
+    #[inline(always)]
+    fn from_segment(key: &mut SegmentReader<'_>) -> Option<Self> {
+        T::from_segment(key).map(Some)
+    }
+
+    #[inline(always)]
+    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+        match fields.null() {
+            true => Some(None),
+            false => T::from_field(fields).map(Some),
+        }
     }
 }
 

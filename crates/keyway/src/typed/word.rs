@@ -79,14 +79,24 @@ macro_rules! typed_word {
         }
 
         impl $crate::typed::FromValue for $name {
+            const IS_PLAIN: bool = true;
+
             fn from_value(value: $crate::Value) -> $crate::Result<Self> {
                 $crate::typed::Word::from_stored(value)
             }
 
-            fn from_stored(
-                members: &mut $crate::typed::MemberReader<'_>,
-            ) -> $crate::Result<::std::option::Option<Self>> {
-                members.text($crate::typed::Word::from_stored_word)
+            #[inline]
+            fn from_segment(
+                key: &mut $crate::typed::SegmentReader<'_>,
+            ) -> ::std::option::Option<Self> {
+                key.text($crate::typed::Word::from_stored_word)
+            }
+
+            #[inline]
+            fn from_field(
+                fields: &mut $crate::typed::RecordReader<'_>,
+            ) -> ::std::option::Option<Self> {
+                fields.text($crate::typed::Word::from_stored_word)
             }
         }
     };
