@@ -9,7 +9,7 @@
 
 use super::circle::Circle;
 use super::list::limit_of;
-use super::nearest::Nearest;
+use super::nearest::{Copies, Nearest};
 use super::range::model_key;
 use super::rows::{EntryMembers, Finder, Of, RowMembers};
 use crate::entries;
@@ -187,7 +187,7 @@ impl Search<'_> {
         session.usage.round_trips += 1;
         // Entries of one row would take each other's places.
         let limit = if self.index.model.is_plural() { usize::MAX } else { self.limit };
-        let mut nearest = Nearest::new(limit);
+        let (mut nearest, mut copies) = (Nearest::new(limit), Copies::default());
         let mut last = Vec::new();
         let quick = self.kept_points.as_ref().filter(|_| self.is_quick());
         for mut range in ranges {
@@ -204,7 +204,7 @@ impl Search<'_> {
                         None => self.measured_entry(&entry.to_keyed())?,
                     };
                     if let Some(distance) = distance {
-                        nearest.add(distance, || entry.to_keyed());
+                        nearest.add(distance, || copies.add(entry));
                     }
                     Ok(true)
                 })?;
@@ -217,7 +217,7 @@ impl Search<'_> {
                 range = range.after(&Key::from(last.clone()), false);
             }
         }
-        Ok(nearest.found)
+        Ok(copies.rows(nearest.found))
     }
 
     /// Whether what an entry keeps is all that must be known to measure it.

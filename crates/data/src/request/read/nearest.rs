@@ -1,5 +1,10 @@
 //! The nearest of many things that come in any order, without keeping all of them.
 
+use crate::clock::Milliseconds;
+use crate::store::{Key, Keyed, Row, Seen, Version};
+use bytes::Bytes;
+use std::ops::Range;
+
 /// How many are kept for each that is wanted, before those are let go that are too far.
 const KEPT_PER_WANTED: usize = 4;
 
@@ -46,9 +51,59 @@ impl<T> Nearest<T> {
     }
 }
 
+/// Copies of rows, one behind the other in one place: most are soon let go, and none is worth a
+/// place of its own.
+#[derive(Debug, Default)]
+pub(super) struct Copies(Vec<u8>);
+
+/// Where the copy of a row is.
+#[derive(Debug)]
+pub(super) struct Copied {
+    key: Range<usize>,
+    value: Range<usize>,
+    version: Option<Version>,
+    expires: Option<Milliseconds>,
+}
+
+impl Copies {
+    /// Copies a row.
+    pub fn add(&mut self, row: &Seen<'_>) -> Copied {
+        let start = self.0.len();
+        self.0.extend_from_slice(row.key);
+        let middle = self.0.len();
+        self.0.extend_from_slice(row.value);
+        let (key, value) = (start..middle, middle..self.0.len());
+        Copied { key, value, version: row.version, expires: row.expires }
+    }
+
+    /// The rows of these copies.
+    pub fn rows(self, copied: Vec<(f64, Copied)>) -> Vec<(f64, Keyed)> {
+        let bytes = Bytes::from(self.0);
+        let row = |(distance, Copied { key, value, version, expires })| {
+            let row = Row { value: bytes.slice(value), version, expires, trail: None };
+            (distance, Keyed { key: Key::new(bytes.slice(key)), row })
+        };
+        copied.into_iter().map(row).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_are_what_was_copied() {
+        let mut copies = Copies::default();
+        let version = Some(Version::from_stored([7; 16]));
+        let seen = |key, value, version, expires| Seen { key, value, held: None, version, expires };
+        let rows = [
+            seen(b"\x00\x01a".as_slice(), b"one".as_slice(), version, Some(5)),
+            seen(b"\x00\x01bc", b"", None, None),
+        ];
+        let copied = rows.iter().map(|row| (1.0, copies.add(row))).collect();
+        let found = copies.rows(copied).into_iter().map(|(_, row)| row);
+        assert!(found.eq(rows.iter().map(Seen::to_keyed)));
+    }
 
     /// The distances that are left, in order, of at least those that are wanted.
     fn left(wanted: usize, distances: impl Iterator<Item = u64>) -> Vec<u64> {
