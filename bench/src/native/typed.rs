@@ -32,11 +32,23 @@ impl Typed {
         });
         self.caller.add_notes(author, rows).into_future().await.unwrap();
     }
+
+    async fn of(&self, author: u64, rows: usize) -> keyway::Page<Row> {
+        self.caller.notes_of(author).limit(rows as u64).into_future().await.unwrap()
+    }
+
+    async fn with_tag(&self, tag: &str, rows: usize) -> keyway::Page<Row> {
+        self.caller.notes_with_tag(tag).limit(rows as u64).into_future().await.unwrap()
+    }
 }
 
 fn note(row: Row) -> Note {
     let Row { author, note_id, title, words, tag, lat, lon } = row;
     Note { author, note_id: u128::from_be_bytes(note_id.0), title, words, tag, lat, lon }
+}
+
+fn page(found: keyway::Page<Row>) -> Page {
+    Page { notes: found.rows.into_iter().map(note).collect(), more: found.next.is_some() }
 }
 
 fn ulid(note_id: u128) -> Ulid {
@@ -63,21 +75,19 @@ impl Contender for Typed {
     }
 
     fn page(&self, author: u64, rows: usize) -> Work<'_, Page> {
-        Box::pin(async move {
-            let call = self.caller.notes_of(author).limit(rows as u64);
-            let page = call.into_future().await.unwrap();
-            let notes = page.rows.into_iter().map(note).collect();
-            Page { notes, more: page.next.is_some() }
-        })
+        Box::pin(async move { page(self.of(author, rows).await) })
     }
 
     fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page> {
-        Box::pin(async move {
-            let call = self.caller.notes_with_tag(tag).limit(rows as u64);
-            let page = call.into_future().await.unwrap();
-            let notes = page.rows.into_iter().map(note).collect();
-            Page { notes, more: page.next.is_some() }
-        })
+        Box::pin(async move { page(self.with_tag(tag, rows).await) })
+    }
+
+    fn page_rows(&self, author: u64, rows: usize) -> Work<'_, usize> {
+        Box::pin(async move { self.of(author, rows).await.rows.len() })
+    }
+
+    fn tagged_rows<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, usize> {
+        Box::pin(async move { self.with_tag(tag, rows).await.rows.len() })
     }
 
     fn close(&self) -> Work<'_, ()> {

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 /// Rows of a page.
 const PAGE: u64 = 50;
-/// The page that is compared with the first.
+/// The page that is compared with the first two: a page after the first is reached by a cursor,
+/// which has to be made and opened.
 const LATE_PAGE: u64 = 1_000;
-/// How often each of the two is read.
+/// How often each of the three is read.
 const READS: usize = 400;
 /// Rows of a page when everything is read.
 const SCAN_PAGE: u64 = 1_000;
@@ -24,8 +25,8 @@ pub struct Large {
     rows: u64,
     load: Duration,
     load_memory: Vec<u64>,
-    first: Duration,
-    late: Duration,
+    /// Page 1, page 2 and the late one.
+    pages: [Duration; 3],
     scan: Duration,
     scan_memory: Vec<u64>,
 }
@@ -34,9 +35,9 @@ pub struct Large {
 pub fn run(folder: &Path, rows: u64) -> Large {
     let store = Typed::open(&folder.join("large"), Sync::Process);
     let (load, load_memory) = load(&store, rows);
-    let (first, late) = pages(&store);
+    let pages = pages(&store);
     let (scan, scan_memory) = scan(&store, rows);
-    Large { rows, load, load_memory, first, late, scan, scan_memory }
+    Large { rows, load, load_memory, pages, scan, scan_memory }
 }
 
 fn load(store: &Typed, rows: u64) -> (Duration, Vec<u64>) {
@@ -67,26 +68,29 @@ fn resident_mib() -> u64 {
     (pages * 4096) >> 20
 }
 
-/// The medians for the first page and a late one, reached by cursor, taking turns.
-fn pages(store: &Typed) -> (Duration, Duration) {
-    let mut cursor = None;
-    for _ in 1..LATE_PAGE {
-        cursor = store.page_after(1, PAGE, cursor).1;
+/// The medians for the first two pages and a late one, reached by cursor, taking turns.
+fn pages(store: &Typed) -> [Duration; 3] {
+    let mut cursors = vec![None];
+    for page in 1..LATE_PAGE as usize {
+        cursors.push(store.page_after(1, PAGE, cursors[page - 1].clone()).1);
     }
-    let late_cursor = cursor.expect("the group has more pages");
+    let asked = [0, 1, LATE_PAGE as usize - 1].map(|page| cursors[page].clone());
     let timed = |cursor: Option<keyway::Cursor>| {
         let began = Instant::now();
         let (notes, _) = store.page_after(1, PAGE, cursor);
         assert_eq!(notes.len() as u64, PAGE);
         began.elapsed()
     };
-    let mut times: [Vec<Duration>; 2] = Default::default();
+    let mut times: [Vec<Duration>; 3] = Default::default();
     for _ in 0..READS {
-        times[0].push(timed(None));
-        times[1].push(timed(Some(late_cursor.clone())));
+        for (times, cursor) in times.iter_mut().zip(&asked) {
+            times.push(timed(cursor.clone()));
+        }
     }
-    times.iter_mut().for_each(|times| times.sort());
-    (times[0][READS / 2], times[1][READS / 2])
+    times.map(|mut times| {
+        times.sort();
+        times[READS / 2]
+    })
 }
 
 fn scan(store: &Typed, rows: u64) -> (Duration, Vec<u64>) {
@@ -110,7 +114,7 @@ impl fmt::Display for Large {
         let rate = |time: Duration| self.rows as f64 / time.as_secs_f64() / 1_000.0;
         let shown =
             |memory: &[u64]| memory.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let (first, late) = (micros(self.first), micros(self.late));
+        let [first, second, late] = self.pages.map(micros);
         writeln!(
             formatter,
             "{} rows in one group, two indexes, Keyway on its engine.\n",
@@ -118,8 +122,10 @@ impl fmt::Display for Large {
         )?;
         writeln!(formatter, "| | |\n|---|---|")?;
         writeln!(formatter, "| page 1 of {PAGE} | {first:.1} µs |")?;
+        writeln!(formatter, "| page 2, by cursor | {second:.1} µs |")?;
         writeln!(formatter, "| page {LATE_PAGE}, by cursor | {late:.1} µs |")?;
-        writeln!(formatter, "| ratio | {:.2} |", late / first)?;
+        writeln!(formatter, "| page {LATE_PAGE} / page 1 | {:.2} |", late / first)?;
+        writeln!(formatter, "| page {LATE_PAGE} / page 2 | {:.2} |", late / second)?;
         writeln!(formatter, "| load | {:.1}k rows/s |", rate(self.load))?;
         writeln!(formatter, "| scan by pages of {SCAN_PAGE} | {:.1}k rows/s |", rate(self.scan))?;
         writeln!(formatter, "| MiB in memory during the load | {} |", shown(&self.load_memory))?;

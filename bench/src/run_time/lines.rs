@@ -16,6 +16,9 @@ const LOADED_TOGETHER: u64 = NOTES_PER_USER;
 const LOADED_IN_TURN: u64 = 20_000;
 /// How long everybody may put their files in order after loading.
 const SETTLE: Duration = Duration::from_secs(10);
+/// How long nothing must be going on before a turn, and how often that is waited for.
+const QUIET_CHECK: Duration = Duration::from_millis(50);
+const QUIET_CHECKS_MAX: usize = 40;
 
 /// What was measured on one line.
 pub struct Line {
@@ -142,6 +145,7 @@ fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line 
             if plan.sync == Sync::Power {
                 write_back();
             }
+            wait_for_quiet();
             let turn = Turn {
                 contender,
                 work: plan.work,
@@ -161,6 +165,25 @@ fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line 
 /// another has written.
 fn write_back() {
     std::process::Command::new("sync").status().unwrap();
+}
+
+/// Waits until nobody's threads have anything left to do: what an engine puts in order after its
+/// turn is not counted against whoever comes next.
+fn wait_for_quiet() {
+    for _ in 0..QUIET_CHECKS_MAX {
+        let before = ticks_used();
+        std::thread::sleep(QUIET_CHECK);
+        if ticks_used() - before <= 1 {
+            return;
+        }
+    }
+}
+
+/// Processor time of this process so far, in hundredths of a second.
+fn ticks_used() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let (_, behind) = text.rsplit_once(')').unwrap();
+    behind.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
 }
 
 fn announce(line: &Line) {

@@ -138,7 +138,8 @@ const HEAD: &str = "\
 # The run time, beside others
 
 `cargo run --release -p bench --bin run_time` made this table. Ratios within a line count; absolute
-numbers are those of one machine. Contenders take turns within each line. Before anything is read,
+numbers are those of one machine. Contenders take turns within each line, each of which begins when
+nobody has anything left to do in the background (or after two seconds). Before anything is read,
 the files of the engine are put in order for all who use it: how many of them lie above each other
 after a load is chance, and would decide lines.
 

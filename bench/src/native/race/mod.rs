@@ -40,6 +40,15 @@ pub trait Contender: Send + Sync {
     fn page(&self, author: u64, rows: usize) -> Work<'_, Page>;
     /// The newest notes with a tag, through the index, and whether more follow.
     fn tagged<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, Page>;
+    /// The same two as they are measured, which is how many rows they answer: whoever has rows of
+    /// its own, as an application would use them, need not turn them into notes.
+    fn page_rows(&self, author: u64, rows: usize) -> Work<'_, usize> {
+        Box::pin(async move { self.page(author, rows).await.notes.len() })
+    }
+    /// See [`page_rows`](Contender::page_rows).
+    fn tagged_rows<'w>(&'w self, tag: &'w str, rows: usize) -> Work<'w, usize> {
+        Box::pin(async move { self.tagged(tag, rows).await.notes.len() })
+    }
     /// Nothing more is asked.
     #[allow(dead_code, reason = "a server ends with its callers")]
     fn close(&self) -> Work<'_, ()> {
