@@ -104,7 +104,7 @@ async fn short_rows_long_ones_and_those_that_lack_a_field_are_listed_alike() {
         for due in [Some(Date(7)), None] {
             let text = "ü".repeat(length);
             let ticket = desk.open_ticket("front", &text).due(due).tags([text.as_str()]);
-            // What a change answers is made of a record, what a list answers of rows where they lie.
+            // What a change answers is made of a record, a list of rows where they lie.
             written.push(ticket.await.unwrap().row);
         }
     }

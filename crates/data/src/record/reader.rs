@@ -105,7 +105,8 @@ macro_rules! plain {
                 let value = $payload(payload).ok()?;
                 (self.walk, self.fields) = (walk, behind);
                 Some(value)
-            })*
+            }
+            )*
         }
     };
 }

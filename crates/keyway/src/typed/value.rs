@@ -180,7 +180,8 @@ macro_rules! plain {
             #[inline(always)]
             fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
                 fields.$stored()
-            })?
+            }
+            )?
         })*
     };
 }
