@@ -45,3 +45,18 @@ pub(super) fn all() -> Vec<Case> {
     all.extend(random::cases());
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+
+    #[test]
+    fn there_are_300_at_least_each_with_a_name_of_its_own() {
+        let mut names: Vec<&str> = all().iter().map(|case| case.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "two cases have one name");
+        assert!(count >= 300, "{count}");
+    }
+}
