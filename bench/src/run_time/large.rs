@@ -117,7 +117,8 @@ impl fmt::Display for Large {
         let [first, second, late] = self.pages.map(micros);
         writeln!(
             formatter,
-            "{} rows in one group, two indexes, Keyway on its engine.\n",
+            "{} rows in one group, two indexes, Keyway on its engine. Pages after the first are \
+             reached by a\ncursor, which is made, sealed and opened for each.\n",
             self.rows
         )?;
         writeln!(formatter, "| | |\n|---|---|")?;
