@@ -92,7 +92,7 @@ impl<'r> SegmentReader<'r> {
     }
 }
 
-/// Methods for the types that a key and a record have in common, each reading the other's way.
+/// Methods for the types that have a form of their own in a key.
 macro_rules! plain {
     ($($(#[$doc:meta])* $name:ident, $kind:ident, $rust:ty;)*) => {
         impl SegmentReader<'_> {
@@ -107,9 +107,36 @@ macro_rules! plain {
                 let value = key.$name(segment.direction).ok()?;
                 (self.key, self.segments) = (key, behind);
                 Some(value)
-            })*
+            }
+            )*
         }
+    };
+}
 
+plain! {
+    /// The next segment, if it is `true` or `false`.
+    bool, Bool, bool;
+    /// The next segment, if it is a signed integer.
+    i64, I64, i64;
+    /// The next segment, if it is an unsigned integer.
+    u64, U64, u64;
+    /// The next segment, if it is a float.
+    f64, F64, f64;
+    /// The next segment, if it is a UUID.
+    uuid, Uuid, [u8; 16];
+    /// The next segment, if it is a UUID that holds its time.
+    time_uuid, TimeUuid, [u8; 16];
+    /// The next segment, if it is a ULID.
+    ulid, Ulid, [u8; 16];
+    /// The next segment, if it is an instant.
+    timestamp, Timestamp, i64;
+    /// The next segment, if it is a day.
+    date, Date, i32;
+}
+
+/// Methods for the types that are written as JSON from where they lie.
+macro_rules! either {
+    ($($(#[$doc:meta])* $name:ident, $rust:ty;)*) => {
         impl MemberReader<'_> {
             $($(#[$doc])*
             #[inline]
@@ -119,30 +146,19 @@ macro_rules! plain {
                     MemberReader::Row(_, fields) => fields.$name(),
                     MemberReader::Values(_) => None,
                 }
-            })*
+            }
+            )*
         }
     };
 }
 
-plain! {
-    /// The next one, if it is `true` or `false`.
-    bool, Bool, bool;
-    /// The next one, if it is a signed integer.
-    i64, I64, i64;
-    /// The next one, if it is an unsigned integer.
-    u64, U64, u64;
-    /// The next one, if it is a float.
-    f64, F64, f64;
-    /// The next one, if it is a UUID.
-    uuid, Uuid, [u8; 16];
-    /// The next one, if it is a UUID that holds its time.
-    time_uuid, TimeUuid, [u8; 16];
-    /// The next one, if it is a ULID.
-    ulid, Ulid, [u8; 16];
-    /// The next one, if it is an instant.
-    timestamp, Timestamp, i64;
-    /// The next one, if it is a day.
-    date, Date, i32;
+either! {
+    /// The next member, if it is a float.
+    f64, f64;
+    /// The next member, if it is a UUID.
+    uuid, [u8; 16];
+    /// The next member, if it is a ULID.
+    ulid, [u8; 16];
 }
 
 #[inline(always)]
@@ -153,4 +169,60 @@ fn is_plain(segment: &Segment, kind: KeyType) -> bool {
 #[cold]
 fn unreadable(error: keyspace::key::Error) -> Error {
     Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyspace::key::{self, Direction};
+
+    /// The next segment as its kind's own method reads it.
+    fn plainly(reader: &mut SegmentReader<'_>, kind: KeyType) -> Option<Value> {
+        Some(match kind {
+            KeyType::Bool => Value::Bool(reader.bool()?),
+            KeyType::I64 => Value::I64(reader.i64()?),
+            KeyType::U64 => Value::U64(reader.u64()?),
+            KeyType::F64 => Value::F64(reader.f64()?),
+            KeyType::Uuid => Value::Uuid(reader.uuid()?),
+            KeyType::TimeUuid => Value::TimeUuid(reader.time_uuid()?),
+            KeyType::Ulid => Value::Ulid(reader.ulid()?),
+            KeyType::Timestamp => Value::Timestamp(reader.timestamp()?),
+            KeyType::Date => Value::Date(reader.date()?),
+            KeyType::Text => Value::Text(reader.text(|text| Ok(text.to_string()))?),
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn segments_read_plainly_are_what_was_written_and_others_are_left() {
+        let time: [u8; 16] = 0x5a6f_1f00_5b0c_11ec_8d3d_0242_ac13_0003_u128.to_be_bytes();
+        let written = [
+            (KeyType::Bool, Value::Bool(true)),
+            (KeyType::I64, Value::I64(-70_000)),
+            (KeyType::U64, Value::U64(u64::MAX)),
+            (KeyType::F64, Value::F64(-2.5)),
+            (KeyType::Uuid, Value::Uuid([7; 16])),
+            (KeyType::TimeUuid, Value::TimeUuid(time)),
+            (KeyType::Ulid, Value::Ulid([0xf0; 16])),
+            (KeyType::Timestamp, Value::Timestamp(-5)),
+            (KeyType::Date, Value::Date(20_000)),
+            (KeyType::Text, Value::Text("grüße\0".to_string())),
+        ];
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let segments: Vec<Segment> =
+                written.iter().map(|(kind, _)| Segment { direction, ..kind.ascending() }).collect();
+            let values: Vec<key::Value<'_>> =
+                written.iter().map(|(_, value)| value.as_segment().unwrap()).collect();
+            let bytes = key::encode_front(9, &segments, &values).unwrap();
+            let key = KeyReader::new(&bytes).unwrap();
+            let mut reader = SegmentReader { key, segments: &segments };
+            for (kind, value) in &written {
+                for (other, _) in written.iter().filter(|(other, _)| other != kind) {
+                    assert_eq!(plainly(&mut reader, *other), None, "{other:?} of {kind:?}");
+                }
+                assert_eq!(plainly(&mut reader, *kind).as_ref(), Some(value), "{direction:?}");
+            }
+            assert!(reader.is_read());
+        }
+    }
 }
