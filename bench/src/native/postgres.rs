@@ -101,11 +101,9 @@ gives every contender a copy of the same database. All answer the same before th
 const WHY: &str = "\
 ## Where lines are lost
 
-- *Index look-up*: one statement with a join, as the expert's is. With many callers it is seen that
-  entries and rows both cross from columns to bytes, and that each entry is held against its row.
-- *Pages*: a row crosses from columns to an encoded key and record, and from these to the struct;
-  the expert goes from columns to the struct. With many callers the server and they share the
-  processor, so that this is seen.
-- *Get*: the same for one row, and who may make the call is asked. A commit sends one statement for
-  all that it changes, where the expert sends one for each.
+- *Pages and look-ups*: rows go from columns into the struct, as the expert's do; their keys are
+  encoded besides, of a look-up those of entries and rows. With many callers the server and they
+  share the processor, so that this is seen.
+- *Get*: the record of a row is encoded, and who may make the call is asked. A commit sends one
+  statement for all that it changes, where the expert sends one for each.
 ";

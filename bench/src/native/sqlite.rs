@@ -124,12 +124,10 @@ settings, and the same cache; none maps the file into memory.
 const WHY: &str = "\
 ## Why lines are lost
 
-- Reads of many rows: a row becomes the bytes that cross from a store to the run time and then the
-  struct, where the expert reads columns into the struct at once. SQLite's own work is a third of a
-  page; of the rest, two thirds check the columns and put those bytes together, its version among
-  them, and one third reads them.
-- An index look-up is one statement with a join, as the expert's is. What is lost is that of a page,
-  for entries and rows, and that every entry is held against its row.
+- Rows of pages and look-ups go from columns into the struct, as the expert's do; their keys are
+  encoded besides, since they say where the next page begins and that no row is another owner's.
+- An index look-up is one statement with a join, as the expert's is, but an outer one: an entry
+  without its row would be noticed. Of it the entry's key is encoded, and from that the row's.
 - Commits beside the naive code, where no disk is waited for: it writes three rows, and Keyway five,
   with the call that is remembered and the index by which it is forgotten.
 ";

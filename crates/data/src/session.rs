@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Range, Row, Scan, Seen, Show, Store,
-    Through, front,
+    AtOnce, Batch, End, Joined, Key, Keyed, Named, Outcome, Page, Range, Row, Scan, Seen, Show,
+    ShowNamed, Store, Through, Versions, front,
 };
 use crate::watch::Interest;
 use futures_util::future::try_join_all;
@@ -68,6 +68,26 @@ fn counting<'c>(
             usage.take(scan, (row.key, row.weight()))?;
         }
         show(row)
+    }
+}
+
+/// Counts entries, and the rows that they lead to, on their way to whoever is shown them.
+fn counting_named<'c>(
+    usage: &'c mut Usage,
+    seen: &'c mut Option<Box<Interest>>,
+    scan: &'c Scan,
+    show: &'c mut ShowNamed<'_>,
+) -> impl FnMut(&Seen<'_>, Named<'_>) -> Result<()> + Send + 'c {
+    move |entry, named| {
+        usage.take(scan, (entry.key, entry.weight()))?;
+        usage.rows_read += u64::from(!matches!(named, Named::Unread));
+        if let Named::Row(row) = &named {
+            usage.bytes_read += row.weight() as u64;
+            if let Some(seen) = seen {
+                seen.keys.push(Key::from(row.key.to_vec()));
+            }
+        }
+        show(entry, named)
     }
 }
 
@@ -189,26 +209,37 @@ impl<'a> Session<'a> {
 
     /// Shows the rows of a stretch of one range one after the other, from a store that answers
     /// without waiting; it is counted by whoever asks for several stretches at once.
-    pub fn each(&mut self, store: &dyn AtOnce, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    pub fn each(
+        &mut self,
+        store: &dyn AtOnce,
+        scan: &Scan,
+        versions: Versions,
+        show: &mut Show<'_>,
+    ) -> Result<End> {
         if scan.range.is_empty() {
             return Ok(End::Range);
         }
         self.look_along(&scan.range);
-        store.each(scan, &mut counting(&mut self.usage, scan, show))
+        store.each(scan, versions, &mut counting(&mut self.usage, scan, show))
     }
 
     /// The same from any store, counted as a scan is.
-    pub async fn each_later(&mut self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    pub async fn each_later(
+        &mut self,
+        scan: &Scan,
+        versions: Versions,
+        show: &mut Show<'_>,
+    ) -> Result<End> {
         if scan.range.is_empty() {
             return Ok(End::Range);
         }
         self.usage.round_trips += 1;
         if let Some(store) = self.at_once {
-            return self.each(store, scan, show);
+            return self.each(store, scan, versions, show);
         }
         self.look_along(&scan.range);
         let mut counting = counting(&mut self.usage, scan, show);
-        if let Some(end) = self.store.each(scan, &mut counting).await? {
+        if let Some(end) = self.store.each(scan, versions, &mut counting).await? {
             return Ok(end);
         }
         let page = self.store.scan(scan).await?;
@@ -240,6 +271,46 @@ impl<'a> Session<'a> {
             }
         }
         Ok(joined)
+    }
+
+    /// Shows a stretch of an index with the rows that its entries name, from a store that answers
+    /// without waiting.
+    pub fn each_through(
+        &mut self,
+        store: &dyn AtOnce,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<End> {
+        self.look_along(&through.scan.range);
+        self.usage.round_trips += 1;
+        let Session { usage, seen, .. } = self;
+        store.each_through(through, versions, &mut counting_named(usage, seen, through.scan, show))
+    }
+
+    /// The same from any store; nothing from one that reads entries and rows apart.
+    pub async fn each_through_later(
+        &mut self,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<Option<End>> {
+        if let Some(store) = self.at_once {
+            return self.each_through(store, through, versions, show).map(Some);
+        }
+        self.look_along(&through.scan.range);
+        self.usage.round_trips += 1;
+        let Session { store, usage, seen, .. } = self;
+        let mut counting = counting_named(usage, seen, through.scan, show);
+        if let Some(end) = store.each_through(through, versions, &mut counting).await? {
+            return Ok(Some(end));
+        }
+        if let Some(joined) = store.scan_through(through).await? {
+            return joined.each(&mut counting).map(Some);
+        }
+        drop(counting);
+        self.usage.round_trips -= 1;
+        Ok(None)
     }
 
     /// Stretches of several ranges, asked for together: one wait.

@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
     AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Memory, Outcome, Page,
-    Position, Reach, Row, Scan, Seen, Show, Store, Through, door,
+    Position, Reach, Row, Scan, Seen, Show, Store, Through, Versions, door,
 };
 use async_trait::async_trait;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -127,7 +127,7 @@ impl AtOnce for MemoryStore {
         Ok(self.rows.read()?.get(keys))
     }
 
-    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    fn each(&self, scan: &Scan, _: Versions, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
         self.rows.read()?.each(scan, &mut |key, row| show(&Seen::of(key, row)))
     }

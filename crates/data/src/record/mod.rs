@@ -39,6 +39,7 @@ mod payload;
 mod point;
 mod read;
 mod reader;
+mod scalar;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -52,7 +53,8 @@ use form::Form;
 use keyspace::model::Type;
 pub use payload::Payload;
 pub(crate) use point::Points;
-pub use reader::RecordReader;
+pub use reader::{FieldReader, RecordReader};
+pub use scalar::{SCALARS_MAX, Scalar, ScalarReader};
 use table::{Stored, Table, Walk};
 
 /// The fields of a record, each with the number it has in the store.

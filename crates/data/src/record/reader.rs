@@ -1,5 +1,5 @@
 //! The fields of a record one after the other, without a value in between where one is stored as
-//! Rust has it.
+//! Rust has it: in the bytes of a record, or in columns.
 //!
 //! A method of a type takes the next field only if it is of that type, not null, and can be read;
 //! whoever gets nothing asks for the value, and finds out what else it is. These methods are put
@@ -12,7 +12,46 @@ use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::Type;
 
-/// Reads the fields of a record by slot, one after the other.
+/// Reads the fields of a record by slot, one after the other, wherever they lie.
+pub trait FieldReader {
+    /// The next field.
+    fn next_value(&mut self) -> Result<Value>;
+
+    /// The next field, read from its text, if it is a text or a word of an enum that knows it.
+    fn text<T>(&mut self, read_text: impl FnOnce(&str) -> Result<T>) -> Option<T>;
+
+    /// Passes the next field if it is null in the way most are; says whether it did.
+    fn null(&mut self) -> bool;
+
+    /// The next field, if it is `true` or `false`.
+    fn bool(&mut self) -> Option<bool>;
+
+    /// The next field, if it is a signed integer.
+    fn i64(&mut self) -> Option<i64>;
+
+    /// The next field, if it is an unsigned integer.
+    fn u64(&mut self) -> Option<u64>;
+
+    /// The next field, if it is a float.
+    fn f64(&mut self) -> Option<f64>;
+
+    /// The next field, if it is a UUID.
+    fn uuid(&mut self) -> Option<[u8; 16]>;
+
+    /// The next field, if it is a UUID that holds its time.
+    fn time_uuid(&mut self) -> Option<[u8; 16]>;
+
+    /// The next field, if it is a ULID.
+    fn ulid(&mut self) -> Option<[u8; 16]>;
+
+    /// The next field, if it is an instant.
+    fn timestamp(&mut self) -> Option<i64>;
+
+    /// The next field, if it is a day.
+    fn date(&mut self) -> Option<i32>;
+}
+
+/// Reads fields from the bytes of a record.
 #[derive(Debug)]
 pub struct RecordReader<'r> {
     held: Option<&'r Bytes>,
@@ -45,25 +84,39 @@ impl RecordShape {
     }
 }
 
-impl<'r> RecordReader<'r> {
+impl RecordReader<'_> {
     /// Whether the record is as an encoder writes it.
     pub(super) fn check(&self) -> Result<()> {
         self.table.check()
     }
+}
 
-    /// The next field.
-    pub fn next_value(&mut self) -> Result<Value> {
-        let Some((field, behind)) = self.fields.split_first() else {
-            return Err(Error::new(ErrorKind::Internal, "a record has no more slots"));
-        };
+/// Methods for the types whose payload has a length of its own.
+macro_rules! plain {
+    ($($name:ident, $kind:ident, $rust:ty, $payload:path;)*) => {
+        $(#[inline(always)]
+        fn $name(&mut self) -> Option<$rust> {
+            let (field, behind) = self.fields.split_first()?;
+            let Type::$kind = field.field_type.required() else { return None };
+            let (payload, walk) = self.table.ahead(self.walk, field.number)?;
+            let value = $payload(payload).ok()?;
+            (self.walk, self.fields) = (walk, behind);
+            Some(value)
+        }
+        )*
+    };
+}
+
+impl FieldReader for RecordReader<'_> {
+    fn next_value(&mut self) -> Result<Value> {
+        let (field, behind) = self.fields.split_first().ok_or_else(no_more)?;
         self.fields = behind;
         let stored = self.table.next(&mut self.walk, field.number)?;
         field.value(self.held, stored)
     }
 
-    /// The next field, read from its text, if it is a text or a word of an enum that knows it.
     #[inline(always)]
-    pub fn text<T>(&mut self, read_text: impl FnOnce(&'r str) -> Result<T>) -> Option<T> {
+    fn text<T>(&mut self, read_text: impl FnOnce(&str) -> Result<T>) -> Option<T> {
         let (field, behind) = self.fields.split_first()?;
         let (payload, walk) = self.table.ahead(self.walk, field.number)?;
         let text = match field.field_type.required() {
@@ -79,10 +132,9 @@ impl<'r> RecordReader<'r> {
         Some(value)
     }
 
-    /// Passes the next field if it is null in the way most are, which is not to be there; says
-    /// whether it did.
+    /// Most are null by not being there.
     #[inline(always)]
-    pub fn null(&mut self) -> bool {
+    fn null(&mut self) -> bool {
         let Some((field, behind)) = self.fields.split_first() else { return false };
         let is_null = field.missing.is_null() && self.table.lacks(self.walk, field.number);
         if is_null {
@@ -90,46 +142,24 @@ impl<'r> RecordReader<'r> {
         }
         is_null
     }
+
+    plain! {
+        bool, Bool, bool, read::truth;
+        i64, I64, i64, read::signed;
+        u64, U64, u64, read::unsigned;
+        f64, F64, f64, read::float;
+        uuid, Uuid, [u8; 16], read::array;
+        time_uuid, TimeUuid, [u8; 16], read::array;
+        ulid, Ulid, [u8; 16], read::array;
+        timestamp, Timestamp, i64, read::signed;
+        date, Date, i32, read::days;
+    }
 }
 
-/// Methods for the types whose payload has a length of its own.
-macro_rules! plain {
-    ($($(#[$doc:meta])* $name:ident, $kind:ident, $rust:ty, $payload:path;)*) => {
-        impl RecordReader<'_> {
-            $($(#[$doc])*
-            #[inline(always)]
-            pub fn $name(&mut self) -> Option<$rust> {
-                let (field, behind) = self.fields.split_first()?;
-                let Type::$kind = field.field_type.required() else { return None };
-                let (payload, walk) = self.table.ahead(self.walk, field.number)?;
-                let value = $payload(payload).ok()?;
-                (self.walk, self.fields) = (walk, behind);
-                Some(value)
-            }
-            )*
-        }
-    };
-}
-
-plain! {
-    /// The next field, if it is `true` or `false`.
-    bool, Bool, bool, read::truth;
-    /// The next field, if it is a signed integer.
-    i64, I64, i64, read::signed;
-    /// The next field, if it is an unsigned integer.
-    u64, U64, u64, read::unsigned;
-    /// The next field, if it is a float.
-    f64, F64, f64, read::float;
-    /// The next field, if it is a UUID.
-    uuid, Uuid, [u8; 16], read::array;
-    /// The next field, if it is a UUID that holds its time.
-    time_uuid, TimeUuid, [u8; 16], read::array;
-    /// The next field, if it is a ULID.
-    ulid, Ulid, [u8; 16], read::array;
-    /// The next field, if it is an instant.
-    timestamp, Timestamp, i64, read::signed;
-    /// The next field, if it is a day.
-    date, Date, i32, read::days;
+/// The error of who asks for more fields than there are.
+#[cold]
+pub(super) fn no_more() -> Error {
+    Error::new(ErrorKind::Internal, "a record has no more slots")
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use super::members::{MemberReader, SegmentReader};
 use super::next::Cursor;
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RecordReader;
+use crate::record::{RecordReader, ScalarReader};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema, Schema, Source};
 use crate::session::Usage;
-use crate::store::{Key, Seen, Version};
+use crate::store::{Key, Lying, Seen, Version, Versions};
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{Atomicity, Mode, Pattern, Type};
@@ -221,6 +221,8 @@ pub struct Shown<'r> {
 pub(super) struct Showing<'s> {
     /// The collection of the rows.
     pub collection: &'s CollectionSchema,
+    /// Whether their versions are looked at.
+    pub versions: Versions,
     /// What looks at them.
     pub show: &'s mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
 }
@@ -244,15 +246,29 @@ impl<'r> Shown<'r> {
             return Err(misplaced());
         };
         let key = SegmentReader::new(self.row.key, &self.collection.key)?;
-        Ok(MemberReader::Row(key, record.reader(self.row.value, self.row.held)?))
+        Ok(match self.row.content {
+            Lying::Encoded(value, held) => MemberReader::Row(key, record.reader(value, held)?),
+            Lying::InColumns(columns) => {
+                MemberReader::InColumns(key, ScalarReader::new(columns.fields()))
+            }
+        })
     }
 
     /// The same of a row that is short and has all of its fields; nothing of any other.
     #[inline(always)]
     pub fn short_readers(&self) -> Option<(SegmentReader<'r>, RecordReader<'r>)> {
         let ContentShape::Record(record) = &self.collection.content else { return None };
-        let fields = record.short_reader(self.row.value, self.row.held)?;
+        let Lying::Encoded(value, held) = self.row.content else { return None };
+        let fields = record.short_reader(value, held)?;
         Some((SegmentReader::new(self.row.key, &self.collection.key).ok()?, fields))
+    }
+
+    /// The same of a row whose fields are in columns; nothing of any other.
+    #[inline(always)]
+    pub fn column_readers(&self) -> Option<(SegmentReader<'r>, ScalarReader<'r>)> {
+        let Lying::InColumns(columns) = self.row.content else { return None };
+        let key = SegmentReader::new(self.row.key, &self.collection.key).ok()?;
+        Some((key, ScalarReader::new(columns.fields())))
     }
 
     /// Its version, if it has one.

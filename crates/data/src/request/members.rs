@@ -13,7 +13,7 @@
 
 use super::answer::misplaced;
 use crate::error::{Error, ErrorKind, Result};
-use crate::record::RecordReader;
+use crate::record::{FieldReader, RecordReader, ScalarReader};
 use crate::schema::KeyShape;
 use crate::value::Value;
 use keyspace::key::{KeyReader, KeyType, Segment};
@@ -23,6 +23,8 @@ use keyspace::key::{KeyReader, KeyType, Segment};
 pub enum MemberReader<'r> {
     /// A whole row: its key, then its fields.
     Row(SegmentReader<'r>, RecordReader<'r>),
+    /// The same of a row whose fields are in columns.
+    InColumns(SegmentReader<'r>, ScalarReader<'r>),
     /// Anything else.
     Values(std::vec::IntoIter<Value>),
 }
@@ -31,10 +33,11 @@ impl MemberReader<'_> {
     /// The next member. To ask for more than the shape has is an error.
     pub fn next_value(&mut self) -> Result<Value> {
         match self {
-            MemberReader::Row(key, fields) => match key.is_read() {
-                false => key.next_value(),
-                true => fields.next_value(),
-            },
+            MemberReader::Row(key, _) | MemberReader::InColumns(key, _) if !key.is_read() => {
+                key.next_value()
+            }
+            MemberReader::Row(_, fields) => fields.next_value(),
+            MemberReader::InColumns(_, fields) => fields.next_value(),
             MemberReader::Values(values) => values.next().ok_or_else(misplaced),
         }
     }
@@ -43,8 +46,11 @@ impl MemberReader<'_> {
     #[inline]
     pub fn text<T>(&mut self, read_text: impl FnOnce(&str) -> Result<T>) -> Option<T> {
         match self {
-            MemberReader::Row(key, _) if !key.is_read() => key.text(read_text),
+            MemberReader::Row(key, _) | MemberReader::InColumns(key, _) if !key.is_read() => {
+                key.text(read_text)
+            }
             MemberReader::Row(_, fields) => fields.text(read_text),
+            MemberReader::InColumns(_, fields) => fields.text(read_text),
             MemberReader::Values(_) => None,
         }
     }
@@ -142,8 +148,13 @@ macro_rules! either {
             #[inline]
             pub fn $name(&mut self) -> Option<$rust> {
                 match self {
-                    MemberReader::Row(key, _) if !key.is_read() => key.$name(),
+                    MemberReader::Row(key, _) | MemberReader::InColumns(key, _)
+                        if !key.is_read() =>
+                    {
+                        key.$name()
+                    }
                     MemberReader::Row(_, fields) => fields.$name(),
+                    MemberReader::InColumns(_, fields) => fields.$name(),
                     MemberReader::Values(_) => None,
                 }
             }

@@ -38,7 +38,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::session::{Session, Usage};
-use crate::store::Store;
+use crate::store::{Store, Versions};
 use crate::watch::Interest;
 use answer::Showing;
 use keyspace::model::{Keyspace, Verb};
@@ -203,12 +203,13 @@ impl Runtime {
     pub fn show(
         &self,
         call: &Call<'_>,
+        versions: Versions,
         show: &mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
     ) -> Option<Result<(Option<Cursor>, Usage)>> {
         let store = if call.pattern.is_shown { self.store.at_once() } else { None }?;
         let collection = call.pattern.collection.as_deref()?;
         let mut session = self.session(call);
-        let showing = Showing { collection, show };
+        let showing = Showing { collection, versions, show };
         let answer =
             admit(call).and_then(|()| read::show(self, &mut session, store, call, showing));
         Some(self.settle(session, call, answer))
@@ -218,12 +219,13 @@ impl Runtime {
     pub async fn show_later(
         &self,
         call: &Call<'_>,
+        versions: Versions,
         show: &mut (dyn FnMut(Shown<'_>) -> Result<()> + Send),
     ) -> Option<Result<(Option<Cursor>, Usage)>> {
         let collection = call.pattern.collection.as_deref();
         let collection = collection.filter(|_| call.pattern.is_shown_later)?;
         let mut session = self.session(call);
-        let mut showing = Showing { collection, show };
+        let mut showing = Showing { collection, versions, show };
         let answer = match admit(call) {
             Ok(()) => read::show_later(self, &mut session, call, &mut showing).await,
             Err(error) => Err(error),

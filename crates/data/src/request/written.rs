@@ -10,7 +10,7 @@ use super::{Call, Runtime};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::session::Usage;
-use crate::store::Version;
+use crate::store::{Version, Versions};
 use crate::value::json::EXACT_MAX;
 use crate::value::{Value, scalar_text};
 use keyspace::key::text::{ulid_letters, uuid_letters};
@@ -77,7 +77,8 @@ impl Runtime {
         let begun = out.len();
         out.extend_from_slice(if lists { b"{\"rows\":[" } else { b"{\"row\":" });
         let (mut is_first, mut version) = (true, None);
-        let shown = self.show(call, &mut |row| {
+        let versions = if lists { Versions::Unwanted } else { Versions::Wanted };
+        let shown = self.show(call, versions, &mut |row| {
             if !is_first {
                 out.push(b',');
             }

@@ -65,8 +65,8 @@ pub use hold::Hold;
 pub use judge::{Judgement, judge};
 pub(crate) use key::front;
 pub use key::{Key, Range};
-pub use row::{End, Held, Keyed, Page, Row, Scan, Seen, Trail};
-pub use through::{Joined, Through};
+pub use row::{End, Held, InColumns, Keyed, Lying, Page, Row, Scan, Seen, Trail, Versions};
+pub use through::{Gathered, Joined, Named, ShowNamed, Through};
 
 pub use keyspace::model::limits;
 
@@ -101,8 +101,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Shows the rows of a stretch one after the other, those that [`scan`](Store::scan) answers,
     /// for as long as `show` wants more; if it does not, the stretch ends as one that is full.
     /// Asked of rows without trails only. Nothing from a store that answers them together.
-    async fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<Option<End>> {
-        let _ = (scan, show);
+    async fn each(
+        &self,
+        scan: &Scan,
+        versions: Versions,
+        show: &mut Show<'_>,
+    ) -> Result<Option<End>> {
+        let _ = (scan, versions, show);
         Ok(None)
     }
 
@@ -120,6 +125,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Nothing from a store that does not read both at once: whoever asked then reads them apart.
     async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
         let _ = through;
+        Ok(None)
+    }
+
+    /// Shows the entries and the rows that [`scan_through`](Store::scan_through) answers one after
+    /// the other. Nothing from a store that answers them together.
+    async fn each_through(
+        &self,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<Option<End>> {
+        let _ = (through, versions, show);
         Ok(None)
     }
 
@@ -214,11 +231,22 @@ pub trait AtOnce: fmt::Debug + Send + Sync {
 
     /// Shows the rows of a stretch one after the other, those that [`Store::scan`] answers, for as
     /// long as `show` wants more. If it does not, the stretch ends as one that is full.
-    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End>;
+    fn each(&self, scan: &Scan, versions: Versions, show: &mut Show<'_>) -> Result<End>;
 
     /// What [`Store::scan`] answers.
     fn scan(&self, scan: &Scan) -> Result<Page>;
 
     /// What [`Store::scan_through`] answers.
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined>;
+
+    /// Shows the entries and the rows that [`Store::scan_through`] answers one after the other.
+    fn each_through(
+        &self,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<End> {
+        let _ = versions;
+        self.scan_through(through)?.each(show)
+    }
 }

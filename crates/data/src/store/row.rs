@@ -2,7 +2,10 @@
 
 use super::{CommitId, Key, Range, Version};
 use crate::clock::Milliseconds;
+use crate::error::Result;
+use crate::record::{RecordShape, Scalar};
 use bytes::Bytes;
+use std::borrow::Cow;
 
 /// A row as it is stored: a record, a value, an entry of an index, or a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,19 +86,58 @@ pub struct Keyed {
     pub row: Row,
 }
 
+/// Whether the versions of rows are wanted that are shown: a store may leave those out that are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Versions {
+    /// They are.
+    Wanted,
+    /// They are not.
+    Unwanted,
+}
+
 /// A row where its store has it, to be looked at and let go.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'r> {
     /// Its key.
     pub key: &'r [u8],
     /// Its content.
-    pub value: &'r [u8],
-    /// What the content is a part of, where that can be held without a copy.
-    pub held: Option<&'r Bytes>,
-    /// The commit that last wrote it, for rows that have versions.
+    pub content: Lying<'r>,
+    /// The commit that last wrote it, for rows that have versions; perhaps nothing where they are
+    /// [`Versions::Unwanted`].
     pub version: Option<Version>,
     /// When it ends.
     pub expires: Option<Milliseconds>,
+}
+
+/// How the content of a row lies there.
+#[derive(Clone, Copy, Debug)]
+pub enum Lying<'r> {
+    /// As it is encoded, and what that is a part of, where it can be held without a copy.
+    Encoded(&'r [u8], Option<&'r Bytes>),
+    /// A record whose fields are in columns.
+    InColumns(InColumns<'r>),
+}
+
+/// The fields of a record in the columns of its store.
+#[derive(Clone, Copy, Debug)]
+pub struct InColumns<'r> {
+    shape: &'r RecordShape,
+    fields: &'r [Scalar<'r>],
+    /// Bytes of the record that they are.
+    weight: usize,
+}
+
+impl<'r> InColumns<'r> {
+    /// These fields, in the order of the shape's slots.
+    #[inline]
+    pub fn new(shape: &'r RecordShape, fields: &'r [Scalar<'r>]) -> Self {
+        InColumns { shape, fields, weight: shape.weight_of(fields) }
+    }
+
+    /// The fields, in the order of slots.
+    pub(crate) fn fields(&self) -> &'r [Scalar<'r>] {
+        self.fields
+    }
 }
 
 impl<'r> Seen<'r> {
@@ -104,7 +146,7 @@ impl<'r> Seen<'r> {
     pub fn of(key: &'r Key, row: &'r Row) -> Self {
         let Row { value, version, expires, trail: _ } = row;
         let (version, expires) = (*version, *expires);
-        Seen { key: key.as_ref(), value, held: Some(value), version, expires }
+        Seen { key: key.as_ref(), content: Lying::Encoded(value, Some(value)), version, expires }
     }
 
     /// Whether it has not ended.
@@ -116,15 +158,28 @@ impl<'r> Seen<'r> {
     /// Bytes of its key and its content.
     #[inline]
     pub fn weight(&self) -> usize {
-        self.key.len() + self.value.len()
+        let content = match self.content {
+            Lying::Encoded(value, _) => value.len(),
+            Lying::InColumns(InColumns { weight, .. }) => weight,
+        };
+        self.key.len() + content
+    }
+
+    /// Its content, encoded.
+    pub fn encoded(&self) -> Result<Cow<'r, [u8]>> {
+        match self.content {
+            Lying::Encoded(value, _) => Ok(Cow::Borrowed(value)),
+            Lying::InColumns(InColumns { shape, fields, .. }) => {
+                Ok(Cow::Owned(shape.encode_scalars(fields)?))
+            }
+        }
     }
 
     /// A copy of it, to be kept.
-    pub fn to_keyed(&self) -> Keyed {
-        let (value, version, expires) =
-            (Bytes::copy_from_slice(self.value), self.version, self.expires);
-        let row = Row { value, version, expires, trail: None };
-        Keyed { key: Key::new(Bytes::copy_from_slice(self.key)), row }
+    pub fn to_keyed(&self) -> Result<Keyed> {
+        let value = Bytes::from(self.encoded()?.into_owned());
+        let row = Row { value, version: self.version, expires: self.expires, trail: None };
+        Ok(Keyed { key: Key::new(Bytes::copy_from_slice(self.key)), row })
     }
 }
 

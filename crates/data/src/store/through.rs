@@ -6,7 +6,7 @@
 //! ```
 
 use super::limits::PAGE_BYTES_MAX;
-use super::{End, Key, Keyed, Page, Row, Scan};
+use super::{End, Key, Keyed, Page, Row, Scan, Seen};
 use crate::entries;
 use crate::error::Result;
 use crate::schema::{CollectionSchema, IndexSchema};
@@ -55,6 +55,61 @@ impl Through<'_> {
             entries.end = End::Bytes;
         }
         Ok(Joined { entries, rows })
+    }
+}
+
+/// What an entry leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'r> {
+    /// This row.
+    Row(Seen<'r>),
+    /// No row.
+    Nothing,
+    /// Nobody has looked: more rows are not wanted.
+    Unread,
+}
+
+/// What is shown entries, each with what it leads to.
+pub type ShowNamed<'s> = dyn FnMut(&Seen<'_>, Named<'_>) -> Result<()> + Send + 's;
+
+/// Entries that are shown, and what they lead to, kept.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    entries: Vec<Keyed>,
+    rows: Vec<Option<Keyed>>,
+}
+
+impl Gathered {
+    /// Keeps an entry and the row that it leads to.
+    pub fn keep(&mut self, entry: &Seen<'_>, named: Named<'_>) -> Result<()> {
+        self.entries.push(entry.to_keyed()?);
+        match named {
+            Named::Row(row) => self.rows.push(Some(row.to_keyed()?)),
+            Named::Nothing => self.rows.push(None),
+            Named::Unread => {}
+        }
+        Ok(())
+    }
+
+    /// All of them, of a stretch that ends so.
+    pub fn finish(self, end: End) -> Joined {
+        Joined { entries: Page { rows: self.entries, end }, rows: self.rows }
+    }
+}
+
+impl Joined {
+    /// Shows the entries with what they lead to, one after the other.
+    pub fn each(&self, show: &mut ShowNamed<'_>) -> Result<End> {
+        let mut rows = self.rows.iter();
+        for Keyed { key, row } in &self.entries.rows {
+            let named = match rows.next() {
+                Some(Some(found)) => Named::Row(Seen::of(&found.key, &found.row)),
+                Some(None) => Named::Nothing,
+                None => Named::Unread,
+            };
+            show(&Seen::of(key, row), named)?;
+        }
+        Ok(self.entries.end)
     }
 }
 

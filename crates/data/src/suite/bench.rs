@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::schema::{KeyShape, Schema};
 use crate::store::{
     Batch, Check, CommitId, Conflict, Description, End, Expect, Key, Keyed, Outcome, Page, Range,
-    Row, Scan, Seen, Store, Total, WindowRule, Write,
+    Row, Scan, Seen, Store, Total, Versions, WindowRule, Write,
 };
 use crate::value::Value;
 use bytes::Bytes;
@@ -251,30 +251,37 @@ impl Bench {
     }
 
     /// Holds rows that the store shows one after the other, where it does, against those that it
-    /// answers together: all of them, and the first alone.
+    /// answers together: all of them, all without their versions, and the first alone.
     async fn shows(&self, scan: &Scan, page: &Page) -> Checked {
-        for wanted in [usize::MAX, 1] {
+        let cases = [
+            (usize::MAX, Versions::Wanted),
+            (usize::MAX, Versions::Unwanted),
+            (1, Versions::Wanted),
+        ];
+        for (wanted, versions) in cases {
             let (mut later, mut at_once) = (Vec::new(), Vec::new());
             let mut ends = [None, None];
             let mut show = |row: &Seen<'_>| {
-                later.push(row.to_keyed());
+                later.push(row.to_keyed()?);
                 Ok(later.len() < wanted)
             };
-            ends[0] = self.store.each(scan, &mut show).await?;
+            ends[0] = self.store.each(scan, versions, &mut show).await?;
             if let Some(store) = self.store.at_once() {
                 let mut show = |row: &Seen<'_>| {
-                    at_once.push(row.to_keyed());
+                    at_once.push(row.to_keyed()?);
                     Ok(at_once.len() < wanted)
                 };
-                ends[1] = Some(store.each(scan, &mut show)?);
+                ends[1] = Some(store.each(scan, versions, &mut show)?);
             }
             let is_cut = page.rows.len() >= wanted;
-            let expected = Page {
+            let mut expected = Page {
                 rows: page.rows.iter().take(wanted).cloned().collect(),
                 end: if is_cut { End::Rows } else { page.end },
             };
-            for (rows, end) in [later, at_once].into_iter().zip(ends) {
+            leave_out(&mut expected.rows, versions);
+            for (mut rows, end) in [later, at_once].into_iter().zip(ends) {
                 if let Some(end) = end {
+                    leave_out(&mut rows, versions);
                     same("rows shown one after the other", &Page { rows, end }, &expected)?;
                 }
             }
@@ -358,4 +365,11 @@ pub fn unversioned(value: impl Into<Bytes>) -> Option<Row> {
 /// The same row, with an end.
 pub fn until(row: Option<Row>, expires: Milliseconds) -> Option<Row> {
     row.map(|row| Row { expires: Some(expires), ..row })
+}
+
+/// Takes the versions away that are unwanted: a store may have left them out.
+pub(super) fn leave_out<'k>(rows: impl IntoIterator<Item = &'k mut Keyed>, versions: Versions) {
+    if versions == Versions::Unwanted {
+        rows.into_iter().for_each(|keyed| keyed.row.version = None);
+    }
 }

@@ -5,7 +5,7 @@ use super::bench::{Checked, Failure, same};
 use crate::error::Result;
 use crate::request::{Answer, Call, Cursor, Record, Reply, Runtime, Shown};
 use crate::session::Usage;
-use crate::store::Version;
+use crate::store::{Version, Versions};
 use crate::value::Value;
 
 /// What a call has shown.
@@ -24,9 +24,9 @@ pub async fn alike(runtime: &Runtime, call: &Call<'_>, answered: &Result<Reply>)
         Ok(())
     };
     let mut rows: Rows = Vec::new();
-    let later = runtime.show_later(call, &mut |row| take(row, &mut rows)).await;
+    let later = runtime.show_later(call, Versions::Wanted, &mut |row| take(row, &mut rows)).await;
     compare(std::mem::take(&mut rows), later, answered)?;
-    let shown = runtime.show(call, &mut |row| take(row, &mut rows));
+    let shown = runtime.show(call, Versions::Wanted, &mut |row| take(row, &mut rows));
     let is_written = matches!(shown, Some(Ok(_)));
     compare(rows, shown, answered)?;
     match answered {

@@ -3,6 +3,7 @@
 use crate::support::{Bench, ann, away, bob, keyspace, object};
 use data::memory::MemoryStore;
 use data::request::{Call, CursorKey};
+use data::store::Versions;
 use data::{Caller, ErrorKind, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -165,7 +166,8 @@ fn shown(bench: &Bench, pattern: &str, arguments: Json) -> (Vec<Value>, usize) {
     loop {
         let given = prepared.given_from_json(bench.runtime.keyspace(), &object(arguments.clone()));
         let (given, caller) = (given.unwrap(), ann());
-        let next = bench.runtime.show(&Call::new(&prepared, given, &caller), &mut |row| {
+        let call = Call::new(&prepared, given, &caller);
+        let next = bench.runtime.show(&call, Versions::Unwanted, &mut |row| {
             let mut reader = row.reader()?;
             all.push((0..3).map(|_| reader.next_value().unwrap()).last().unwrap());
             Ok(())

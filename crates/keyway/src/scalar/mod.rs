@@ -87,7 +87,7 @@ macro_rules! scalar {
             }
 
             #[inline(always)]
-            fn from_field(fields: &mut $crate::typed::RecordReader<'_>) -> Option<Self> {
+            fn from_field(fields: &mut impl $crate::typed::FieldReader) -> Option<Self> {
                 fields.$member().map($name)
             }
         }

@@ -3,7 +3,7 @@
 use super::value::{FromValue, Members, NotPlain, Plain, Values};
 use crate::answer::{Changed, Deleted, Page, Versioned, Window};
 use data::request::{Answer, Call, Cursor, Record, Runtime, Shown};
-use data::store::Version;
+use data::store::{Version, Versions};
 use data::{Error, ErrorKind, Result, Value};
 
 /// Rows for which room is made once a page has one: most pages are then moved once or never.
@@ -13,6 +13,9 @@ const ROWS_AT_FIRST: usize = 32;
 pub trait Row: Sized + Send + 'static {
     /// Whether it is made of the members of a row alone.
     const IS_OF_MEMBERS: bool = false;
+
+    /// Whether the version of a row is a part of it.
+    const VERSIONS: Versions = Versions::Unwanted;
 
     /// The row of these members.
     fn from_members<M: Members>(
@@ -41,7 +44,18 @@ impl FromValue for Unmade {
 /// Gives the row that lies here to `take`: most are made on the way, without being moved.
 #[inline(always)]
 fn give<T: Row>(row: &Shown<'_>, take: &mut impl FnMut(T)) -> Result<()> {
-    match Plain::shown(row).map(|mut members| T::from_members(&mut members, row.version())) {
+    match Plain::short(row).map(|mut members| T::from_members(&mut members, row.version())) {
+        Some(Ok(made)) => take(made),
+        Some(Err(NotPlain)) => take(from_values(row)?),
+        None => give_other(row, take)?,
+    }
+    Ok(())
+}
+
+/// The same of a row that is not short: that of a store with columns is made on the way as well.
+#[inline(never)]
+fn give_other<T: Row>(row: &Shown<'_>, take: &mut impl FnMut(T)) -> Result<()> {
+    match Plain::in_columns(row).map(|mut members| T::from_members(&mut members, row.version())) {
         Some(Ok(made)) => take(made),
         Some(Err(NotPlain)) | None => take(from_values(row)?),
     }
@@ -70,6 +84,7 @@ impl Row for serde_json::Value {
 
 impl<T: Row> Row for Versioned<T> {
     const IS_OF_MEMBERS: bool = T::IS_OF_MEMBERS;
+    const VERSIONS: Versions = Versions::Wanted;
 
     #[inline(always)]
     fn from_members<M: Members>(
@@ -128,7 +143,7 @@ fn show<T: Row>(
     if !T::IS_OF_MEMBERS {
         return None;
     }
-    let shown = runtime.show(call, &mut |row| give(&row, &mut take));
+    let shown = runtime.show(call, T::VERSIONS, &mut |row| give(&row, &mut take));
     shown.map(|shown| shown.map(|(next, _)| next))
 }
 
@@ -190,7 +205,7 @@ impl<T: Row> FromAnswer for Page<T> {
         let mut rows = Vec::new();
         let mut take = |row: T| push(&mut rows, row);
         let mut show = |row: Shown<'_>| give(&row, &mut take);
-        let shown = runtime.show_later(call, &mut show).await?;
+        let shown = runtime.show_later(call, T::VERSIONS, &mut show).await?;
         Some(shown.map(|(next, _)| Page { rows, next }))
     }
 }

@@ -15,7 +15,7 @@ mod word;
 
 pub use answer::{FromAnswer, Results, Row};
 pub use answering::Answering;
-pub use data::record::RecordReader;
+pub use data::record::FieldReader;
 pub use data::request::{Given, SegmentReader};
 pub use optional::Optional;
 pub(crate) use value::unexpected;

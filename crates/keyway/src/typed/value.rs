@@ -1,7 +1,7 @@
 //! Values of a row, moved into the members of a struct.
 
 use bytes::Bytes;
-use data::record::RecordReader;
+use data::record::{FieldReader, RecordReader, ScalarReader};
 use data::request::{MemberReader, Record, SegmentReader, Shown};
 use data::{Error, ErrorKind, Result, Value};
 
@@ -23,7 +23,7 @@ pub trait FromValue: Sized {
 
     /// The same of the next field of a record.
     #[inline]
-    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+    fn from_field(fields: &mut impl FieldReader) -> Option<Self> {
         let _ = fields;
         None
     }
@@ -44,28 +44,37 @@ pub trait Members {
     fn any<T: FromValue>(&mut self) -> std::result::Result<T, Self::Error>;
 }
 
-/// The members of a short row in which nothing is out of the ordinary, as of most. Where something
-/// is, they end, and the row is made of [`Values`] instead.
+/// The members of a row in which nothing is out of the ordinary, as of most. Where something is,
+/// they end, and the row is made of [`Values`] instead.
 #[derive(Debug)]
-pub struct Plain<'r> {
+pub struct Plain<'r, F> {
     key: SegmentReader<'r>,
-    fields: RecordReader<'r>,
+    fields: F,
 }
 
 /// Something about a row is out of the ordinary.
 #[derive(Clone, Copy, Debug)]
 pub struct NotPlain;
 
-impl<'r> Plain<'r> {
-    /// The members of a row where it lies.
+impl<'r> Plain<'r, RecordReader<'r>> {
+    /// The members of a row where it lies, if that is short.
     #[inline(always)]
-    pub(super) fn shown(row: &Shown<'r>) -> Option<Self> {
+    pub(super) fn short(row: &Shown<'r>) -> Option<Self> {
         let (key, fields) = row.short_readers()?;
         Some(Plain { key, fields })
     }
 }
 
-impl Members for Plain<'_> {
+impl<'r> Plain<'r, ScalarReader<'r>> {
+    /// The members of a row where it lies, if that is in columns.
+    #[inline(always)]
+    pub(super) fn in_columns(row: &Shown<'r>) -> Option<Self> {
+        let (key, fields) = row.column_readers()?;
+        Some(Plain { key, fields })
+    }
+}
+
+impl<F: FieldReader> Members for Plain<'_, F> {
     type Error = NotPlain;
 
     #[inline(always)]
@@ -109,21 +118,20 @@ impl Members for Values<'_> {
     type Error = Error;
 
     fn segment<T: FromValue>(&mut self) -> Result<T> {
-        if let MemberReader::Row(key, _) = &mut self.0
-            && let Some(value) = T::from_segment(key)
-        {
-            return Ok(value);
-        }
-        self.any()
+        let plain = match &mut self.0 {
+            MemberReader::Row(key, _) | MemberReader::InColumns(key, _) => T::from_segment(key),
+            MemberReader::Values(_) => None,
+        };
+        plain.map_or_else(|| self.any(), Ok)
     }
 
     fn field<T: FromValue>(&mut self) -> Result<T> {
-        if let MemberReader::Row(_, fields) = &mut self.0
-            && let Some(value) = T::from_field(fields)
-        {
-            return Ok(value);
-        }
-        self.any()
+        let plain = match &mut self.0 {
+            MemberReader::Row(_, fields) => T::from_field(fields),
+            MemberReader::InColumns(_, fields) => T::from_field(fields),
+            MemberReader::Values(_) => None,
+        };
+        plain.map_or_else(|| self.any(), Ok)
     }
 
     fn any<T: FromValue>(&mut self) -> Result<T> {
@@ -178,7 +186,7 @@ macro_rules! plain {
             }
 
             #[inline(always)]
-            fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+            fn from_field(fields: &mut impl FieldReader) -> Option<Self> {
                 fields.$stored()
             }
             )?
@@ -211,7 +219,7 @@ impl FromValue for String {
     }
 
     #[inline(always)]
-    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+    fn from_field(fields: &mut impl FieldReader) -> Option<Self> {
         fields.text(|text| Ok(text.to_string()))
     }
 }
@@ -232,7 +240,7 @@ impl<T: FromValue> FromValue for Option<T> {
     }
 
     #[inline(always)]
-    fn from_field(fields: &mut RecordReader<'_>) -> Option<Self> {
+    fn from_field(fields: &mut impl FieldReader) -> Option<Self> {
         match fields.null() {
             true => Some(None),
             false => T::from_field(fields).map(Some),

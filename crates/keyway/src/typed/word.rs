@@ -94,7 +94,7 @@ macro_rules! typed_word {
 
             #[inline]
             fn from_field(
-                fields: &mut $crate::typed::RecordReader<'_>,
+                fields: &mut impl $crate::typed::FieldReader,
             ) -> ::std::option::Option<Self> {
                 fields.text($crate::typed::Word::from_stored_word)
             }

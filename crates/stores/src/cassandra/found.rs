@@ -7,6 +7,7 @@ use crate::sql::content::Of;
 use crate::sql::table::Part;
 use bytes::Bytes;
 use data::clock::Milliseconds;
+use data::record::{RecordShape, Scalar};
 use data::schema::ContentShape;
 use data::store::{CommitId, Held, Key, Row, Total, Trail, Version};
 use data::{Error, ErrorKind, Result, Value};
@@ -151,18 +152,53 @@ impl View {
         columns: &[Option<&[u8]>],
         row: &mut Vec<u8>,
     ) -> Result<Option<Option<Milliseconds>>> {
+        let column = |place: usize| self.column(columns, place);
+        if !self.is_plain() || self.of.is_some() && !self.add_record(&column, row)? {
+            return Ok(None);
+        }
+        self.plain_end(columns).map(Some)
+    }
+
+    /// Fills in the fields of a row of such a table, and says when the row ends; nothing if that
+    /// takes more than its columns.
+    pub(super) fn read_scalars<'c>(
+        &self,
+        columns: &[Option<&'c [u8]>],
+        record: &RecordShape,
+        fields: &mut [Scalar<'c>],
+    ) -> Result<Option<Option<Milliseconds>>> {
+        for ((field, place), scalar) in record.fields.iter().zip(&self.content).zip(fields) {
+            *scalar = match self.column(columns, *place) {
+                None if field.field_type.is_optional() => Scalar::Null,
+                None => return Ok(None),
+                Some(cell) => value::scalar(&field.field_type, cell)
+                    .ok_or_else(|| foreign(self, "of a field"))?,
+            };
+        }
+        self.plain_end(columns).map(Some)
+    }
+
+    /// The record whose rows may be shown in their columns.
+    pub(super) fn shown_record(&self) -> Option<&RecordShape> {
+        self.direct.as_ref().filter(|shape| self.is_plain() && shape.is_of_scalars())
+    }
+
+    /// Whether rows are their columns and nothing else.
+    fn is_plain(&self) -> bool {
         let in_key = self.expires.is_some_and(|place| place < self.table.key());
-        if self.table.is_conditional || self.places.previous.is_some() || in_key {
-            return Ok(None);
-        }
-        let column = |place: usize| {
-            place.checked_sub(self.table.partition).and_then(|n| columns.get(n).copied()).flatten()
-        };
-        if self.of.is_some() && !self.add_record(&column, row)? {
-            return Ok(None);
-        }
-        let end = self.expires.and_then(column).map(|end| end.try_into().map(i64::from_be_bytes));
-        end.transpose().map(Some).map_err(|_| foreign(self, "_exp"))
+        !(self.table.is_conditional || self.places.previous.is_some() || in_key)
+    }
+
+    /// When a row of such a table ends.
+    fn plain_end(&self, columns: &[Option<&[u8]>]) -> Result<Option<Milliseconds>> {
+        let end = self.expires.and_then(|place| self.column(columns, place));
+        let end = end.map(|end| end.try_into().map(i64::from_be_bytes));
+        end.transpose().map_err(|_| foreign(self, "_exp"))
+    }
+
+    /// A column of an answer, which leaves those of the partition out.
+    fn column<'c>(&self, columns: &[Option<&'c [u8]>], place: usize) -> Option<&'c [u8]> {
+        columns.get(place.checked_sub(self.table.partition)?).copied().flatten()
     }
 
     /// A record straight from its columns; nothing if it has lists or paths, or was written before

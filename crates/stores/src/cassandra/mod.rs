@@ -41,7 +41,7 @@ use data::schema::Schema;
 use data::store::limits::CASSANDRA_BATCH_BYTES_MAX;
 use data::store::{
     Batch, Description, Durability, End, Key, Memory, Outcome, Page, Reach, Row, Scan, Show, Store,
-    Write, door,
+    Versions, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::cql;
@@ -250,7 +250,7 @@ impl Store for CassandraStore {
         self.within(read::scan(&ready, scan)).await
     }
 
-    async fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<Option<End>> {
+    async fn each(&self, scan: &Scan, _: Versions, show: &mut Show<'_>) -> Result<Option<End>> {
         scan.check_limits()?;
         let ready = self.ready()?;
         self.within(read::each(&ready, scan, show)).await.map(Some)

@@ -19,9 +19,10 @@ use super::view::View;
 use crate::native::range::spaces;
 use bytes::Bytes;
 use data::Result;
+use data::record::{SCALARS_MAX, Scalar};
 use data::schema::Place;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Row, Scan, Seen, Show};
+use data::store::{End, InColumns, Key, Keyed, Lying, Page, Row, Scan, Seen, Show};
 use futures_util::future::try_join_all;
 use scylla::response::query_result::QueryResult;
 use std::collections::HashMap;
@@ -165,24 +166,24 @@ fn tuple(cells: &[Cell]) -> Vec<u8> {
 /// A stretch of one range.
 pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
     let mut rows = Vec::new();
-    let end = read(ready, scan, &mut |met| {
+    let mut keep = |met: Met<'_>| {
         rows.push(match met {
-            Met::Lying(seen) => seen.to_keyed(),
+            Met::Lying(seen) => seen.to_keyed()?,
             Met::Made(key, row) => Keyed { key, row },
         });
         Ok(true)
-    })
-    .await?;
+    };
+    let end = read(ready, scan, false, &mut keep).await?;
     Ok(Page { rows, end })
 }
 
 /// Shows the rows of a stretch, one after the other.
 pub(super) async fn each(ready: &Ready, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
-    read(ready, scan, &mut |met| match met {
+    let mut look = |met: Met<'_>| match met {
         Met::Lying(seen) => show(&seen),
         Met::Made(key, row) => show(&Seen::of(&key, &row)),
-    })
-    .await
+    };
+    read(ready, scan, true, &mut look).await
 }
 
 /// A row that a stretch has.
@@ -196,20 +197,22 @@ enum Met<'m> {
 /// What is given rows, and says whether it wants more.
 type Take<'t> = dyn FnMut(Met<'_>) -> Result<bool> + Send + 't;
 
-async fn read(ready: &Ready, scan: &Scan, take: &mut Take<'_>) -> Result<End> {
+async fn read(ready: &Ready, scan: &Scan, in_columns: bool, take: &mut Take<'_>) -> Result<End> {
     let Some(spaces) = spaces(&scan.range) else { return Ok(End::Range) };
     if spaces.start() != spaces.end() {
         return Err(open());
     }
     let Some(view) = ready.tables.read_of(*spaces.start())? else { return Ok(End::Range) };
     let progress = Progress { rows: 0, bytes: 0, has_enough: false };
-    Pages { ready, scan, take, progress }.read(view).await
+    Pages { ready, scan, in_columns, take, progress }.read(view).await
 }
 
 /// A page as it is read.
 struct Pages<'s, 't> {
     ready: &'s Ready,
     scan: &'s Scan,
+    /// Whether rows are looked at only, and so may be shown in their columns.
+    in_columns: bool,
     take: &'s mut Take<'t>,
     progress: Progress,
 }
@@ -284,6 +287,7 @@ impl Pages<'_, '_> {
         until: Instant,
     ) -> Result<Option<(usize, Key)>> {
         let answer = ask(self.ready, view, stretch, limit, until).await?;
+        let record = view.shown_record().filter(|_| self.in_columns);
         let Pages { scan, take, progress, .. } = self;
         let (mut count, mut last, mut row) = (0, Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
         each_row(answer, |columns| {
@@ -296,10 +300,20 @@ impl Pages<'_, '_> {
             if progress.end(scan).is_some() || !scan.range.contains(&last) {
                 return Ok(());
             }
+            let mut fields = [Scalar::Null; SCALARS_MAX];
+            let fields = record.and_then(|record| fields.get_mut(..record.fields.len()));
+            if let Some((record, fields)) = record.zip(fields)
+                && let Some(expires) = view.read_scalars(columns, record, fields)?
+            {
+                let content = Lying::InColumns(InColumns::new(record, fields));
+                let seen = Seen { key: &last, content, version: None, expires };
+                return progress.give(*take, seen.weight(), Met::Lying(seen));
+            }
             let key = row.len();
             if let Some(expires) = view.add_plain(columns, &mut row)? {
                 let (key, value) = row.split_at_checked(key).unwrap_or_default();
-                let seen = Seen { key, value, held: None, version: None, expires };
+                let content = Lying::Encoded(value, None);
+                let seen = Seen { key, content, version: None, expires };
                 return progress.give(*take, seen.weight(), Met::Lying(seen));
             }
             let key = Key::new(Bytes::copy_from_slice(&last));

@@ -9,6 +9,7 @@
 
 use crate::native::ulid;
 use bytes::Bytes;
+use data::record::Scalar;
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::{self, KeyType, KeyWriter};
 use keyspace::layout::cql::CqlType;
@@ -208,35 +209,47 @@ pub(super) fn read(native: &CqlType, value_type: &Type, bytes: &[u8]) -> Option<
 /// Not of lists and paths, which are made anew.
 pub(super) fn write_payload(of: &Type, cell: &[u8], record: &mut Vec<u8>) -> Option<()> {
     match of.required() {
-        Type::Text | Type::Enum(_) => {
-            record.extend_from_slice(std::str::from_utf8(cell).ok()?.as_bytes());
-        }
-        Type::Bytes | Type::Json => record.extend_from_slice(cell),
-        Type::Bool => match cell {
-            [0 | 1] => record.extend_from_slice(cell),
-            _ => return None,
-        },
-        Type::I64 | Type::Duration | Type::Timestamp => {
-            record.extend_from_slice(<&[u8; 8]>::try_from(cell).ok()?);
-        }
-        Type::Uuid | Type::TimeUuid => {
-            record.extend_from_slice(<&[u8; 16]>::try_from(cell).ok()?);
-        }
-        Type::U64 => record.extend_from_slice(&read_varint(cell)?.to_be_bytes()),
-        Type::F64 => {
-            let number = f64::from_be_bytes(<[u8; 8]>::try_from(cell).ok()?);
-            // Somebody else may have written a negative zero, which no record has.
-            let number = (!number.is_nan()).then_some(number + 0.0)?;
-            record.extend_from_slice(&number.to_be_bytes());
-        }
-        Type::Date => {
-            let days = u32::from_be_bytes(<[u8; 4]>::try_from(cell).ok()?) ^ 1 << 31;
-            record.extend_from_slice(&days.to_be_bytes());
-        }
-        Type::Ulid => record.extend_from_slice(&ulid::from_text(cell)?),
-        Type::Path | Type::List(_) | Type::Optional(_) => return None,
+        // Whether an enum still has a word is asked by who reads it.
+        Type::Enum(_) => record.extend_from_slice(std::str::from_utf8(cell).ok()?.as_bytes()),
+        Type::Json => record.extend_from_slice(cell),
+        _ => _ = scalar(of, cell)?.put(record),
     }
     Some(())
+}
+
+/// The value of a cell where it is; nothing if it is not the cell of a value, or a list of them.
+#[inline]
+pub(super) fn scalar<'c>(of: &Type, cell: &'c [u8]) -> Option<Scalar<'c>> {
+    let number = || <[u8; 8]>::try_from(cell).ok().map(i64::from_be_bytes);
+    Some(match of.required() {
+        Type::Text => Scalar::Text(std::str::from_utf8(cell).ok()?),
+        Type::Enum(words) => {
+            let word = std::str::from_utf8(cell).ok()?;
+            words.iter().find(|known| *known == word).map(|_| Scalar::Text(word))?
+        }
+        Type::Bytes => Scalar::Bytes(cell),
+        Type::Bool => match cell {
+            [value @ (0 | 1)] => Scalar::Bool(*value == 1),
+            _ => return None,
+        },
+        Type::I64 => Scalar::I64(number()?),
+        Type::Duration => Scalar::Duration(number()?),
+        Type::Timestamp => Scalar::Timestamp(number()?),
+        Type::Uuid => Scalar::Uuid(cell.try_into().ok()?),
+        Type::TimeUuid => Scalar::TimeUuid(cell.try_into().ok()?),
+        Type::U64 => Scalar::U64(read_varint(cell)?),
+        Type::F64 => {
+            let number = f64::from_be_bytes(cell.try_into().ok()?);
+            // Somebody else may have written a negative zero, which no record has.
+            number.is_finite().then_some(Scalar::F64(number + 0.0))?
+        }
+        Type::Date => {
+            let days = u32::from_be_bytes(cell.try_into().ok()?) ^ 1 << 31;
+            Scalar::Date(days.cast_signed())
+        }
+        Type::Ulid => Scalar::Ulid(ulid::from_text(cell)?),
+        Type::Json | Type::Path | Type::List(_) | Type::Optional(_) => return None,
+    })
 }
 
 /// Adds a cell to a key as its segment is written there; nothing if it is not the cell of a value.

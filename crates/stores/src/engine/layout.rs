@@ -19,7 +19,7 @@ use super::error::damaged;
 use bytes::{Buf, BufMut, Bytes};
 use data::Result;
 use data::clock::Milliseconds;
-use data::store::{CommitId, Key, Range, Row, Seen, Version};
+use data::store::{CommitId, Key, Lying, Range, Row, Seen, Version};
 
 /// The catalogue.
 pub(super) const CATALOGUE: [u8; 3] = [0, 0, b'c'];
@@ -73,8 +73,8 @@ pub(super) fn decode_row(stored: impl Into<Bytes>) -> Result<Row> {
 #[inline(always)]
 pub(super) fn seen<'r>(key: &'r [u8], stored: &'r Bytes) -> Result<Seen<'r>> {
     let (front, version, expires) = decode_front(stored)?;
-    let value = stored.get(front..).unwrap_or_default();
-    Ok(Seen { key, value, held: Some(stored), version, expires })
+    let content = Lying::Encoded(stored.get(front..).unwrap_or_default(), Some(stored));
+    Ok(Seen { key, content, version, expires })
 }
 
 /// What stands before the content of a row: how many bytes, its version and its end.

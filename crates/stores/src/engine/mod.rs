@@ -39,7 +39,7 @@ use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
     AtOnce, Batch, Changes, Description, Durability, End, Hold, Joined, Key, Memory, Outcome, Page,
-    Position, Reach, Row, Scan, Show, Store, Through, Write, door,
+    Position, Reach, Row, Scan, Show, Store, Through, Versions, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, no_trails, poisoned};
@@ -273,7 +273,7 @@ impl AtOnce for EngineStore {
         read::get(&inner.published.snapshot(), &inner.tables.rows, keys)
     }
 
-    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    fn each(&self, scan: &Scan, _: Versions, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
         let inner = self.inner()?;
         read::each(&inner.published.snapshot(), &inner.tables.rows, scan, show)

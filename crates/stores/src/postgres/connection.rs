@@ -228,7 +228,7 @@ impl Lease {
         &mut self,
         (text, values): (&Arc<str>, &[Native<'_>]),
         until: Instant,
-        mut take: impl FnMut(&Row) -> Result<bool>,
+        mut take: impl FnMut(Row) -> Result<bool>,
     ) -> Result<bool, Fault> {
         let statement = self.statement(text).await?;
         let client = &self.connection()?.client;
@@ -236,7 +236,7 @@ impl Lease {
         let read = async {
             let mut rows = pin!(client.query_raw(&statement, values).await?);
             while let Some(row) = rows.next().await {
-                if !take(&row?).map_err(Fault::Refused)? {
+                if !take(row?).map_err(Fault::Refused)? {
                     return Ok(false);
                 }
             }

@@ -39,8 +39,8 @@ use connection::Pool;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Durability, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan, Store,
-    Through, Write, door,
+    Batch, Description, Durability, End, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan,
+    Show, ShowNamed, Store, Through, Versions, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
@@ -180,6 +180,28 @@ impl Store for PostgresStore {
         scan.check_limits()?;
         let ready = self.ready()?;
         self.within(read::scan(&ready, scan)).await
+    }
+
+    async fn each(
+        &self,
+        scan: &Scan,
+        versions: Versions,
+        show: &mut Show<'_>,
+    ) -> Result<Option<End>> {
+        scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(read::each(&ready, (scan, versions), show)).await.map(Some)
+    }
+
+    async fn each_through(
+        &self,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<Option<End>> {
+        through.scan.check_limits()?;
+        let ready = self.ready()?;
+        self.within(through::each(&ready, (through, versions), show)).await
     }
 
     async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {

@@ -14,10 +14,10 @@ use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
 use crate::native::range::{bounds, spaces};
-use crate::sql::pack::Pack;
+use crate::sql::shown::Shown;
 use crate::sql::statement::{ScanForm, scan_segments};
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
+use data::store::{End, Key, Page, Range, Row, Scan, Seen, Show, Versions};
 use data::{Error, ErrorKind, Result};
 use keyspace::key;
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ async fn one(ready: &Ready, key: &Key) -> Result<Option<Row>> {
         let mut lease = ready.pool.lease(tries.until).await?;
         let mut row = None;
         let read = lease.read((&table.get, &values), tries.until, |found| {
-            row = Some(table.row(key, found, 0)?);
+            row = Some(table.row(key, &found, 0)?);
             Ok(true)
         });
         match read.await {
@@ -224,11 +224,30 @@ pub(super) fn ordinal(found: &tokio_postgres::Row) -> Result<usize> {
 
 /// A stretch of one range.
 pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
-    let mut rows: Vec<Keyed> = Vec::new();
-    let mut bytes = 0;
-    let Some(spaces) = spaces(&scan.range) else {
-        return Ok(Page { rows, end: End::Range });
+    let mut rows = Vec::new();
+    let mut keep = |row: &Seen<'_>| {
+        rows.push(row.to_keyed()?);
+        Ok(true)
     };
+    let end = show(ready, scan, (Shown::encoded(), &mut keep)).await?;
+    Ok(Page { rows, end })
+}
+
+/// Shows the rows of a stretch of one range, one after the other.
+pub(super) async fn each(
+    ready: &Ready,
+    (scan, versions): (&Scan, Versions),
+    rows: &mut Show<'_>,
+) -> Result<End> {
+    show(ready, scan, (Shown::in_columns(versions), rows)).await
+}
+
+async fn show(
+    ready: &Ready,
+    scan: &Scan,
+    (mut shown, show): (Shown, &mut Show<'_>),
+) -> Result<End> {
+    let Some(spaces) = spaces(&scan.range) else { return Ok(End::Range) };
     let mut tables: Vec<&Arc<Table>> =
         ready.tables.all().filter(|table| spaces.contains(&table.shape.space)).collect();
     tables.sort_by_key(|table| table.shape.space);
@@ -238,28 +257,29 @@ pub(super) async fn scan(ready: &Ready, scan: &Scan) -> Result<Page> {
     for table in tables {
         let mut range = scan.range.clone();
         loop {
-            let asked = scan.rows - rows.len();
-            let limit = table.likely_rows(asked);
-            let part = stretch(ready, table, &range, scan.reverse, limit).await?;
-            let is_whole = part.len() < limit;
-            for keyed in part {
-                bytes += keyed.key.bytes().len() + keyed.row.weight();
-                rows.push(keyed);
-                if rows.len() >= scan.rows {
-                    return Ok(Page { rows, end: End::Rows });
+            let limit = table.likely_rows(scan.rows - shown.rows);
+            let form = (scan.reverse, shown.versions);
+            let Some(question) = Question::new(table, &range, form, limit)? else { break };
+            let Question { forms, values, front, known } = &question;
+            let text = table.scan(forms.clone(), *known);
+            let answer = answer(ready, (&text, values)).await?;
+            let last = table.show(&answer, (front, *known), (scan, &range), &mut shown, show)?;
+            let is_cut = answer.is_cut && shown.rows > 0;
+            if let Some(end) = shown.end.or(is_cut.then_some(End::Bytes)) {
+                if end == End::Bytes {
+                    table.page_rows.store(shown.rows, Ordering::Relaxed);
                 }
-                if bytes >= PAGE_BYTES_MAX {
-                    table.page_rows.store(rows.len(), Ordering::Relaxed);
-                    return Ok(Page { rows, end: End::Bytes });
-                }
+                return Ok(end);
             }
-            let Some(last) = rows.last().filter(|_| !is_whole) else { break };
+            let is_more = answer.is_cut || answer.rows.len() >= limit;
+            let Some(last) = last.filter(|_| is_more) else { break };
             // The rows have become smaller than they were.
             table.page_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
-            range = range.after(&last.key, scan.reverse);
+            drop(question);
+            range = range.after(&last, scan.reverse);
         }
     }
-    Ok(Page { rows, end: End::Range })
+    Ok(End::Range)
 }
 
 /// A stretch of every row of a space, in the order of its table.
@@ -285,20 +305,26 @@ pub(super) async fn walk(ready: &Ready, asked: &Scan) -> Result<Page> {
         start: asked.range.start.slice(..start.len().min(2)),
         end: asked.range.end.clone(),
     };
-    let front = table.shape.space.to_be_bytes();
-    let rows = tried(ready, (table, &whole), (text, &values), (&front, 0)).await?;
-    let bytes: usize = rows.iter().map(|keyed| keyed.key.bytes().len() + keyed.row.weight()).sum();
-    let end = match (bytes >= PAGE_BYTES_MAX, rows.len() >= asked.rows) {
-        (_, true) => End::Rows,
-        (true, _) => End::Bytes,
-        (false, false) if rows.len() < limit => End::Range,
-        // Fewer were asked for because they were large once.
-        (false, false) => End::Bytes,
+    let answer = answer(ready, (text, &values)).await?;
+    let (mut rows, mut shown) = (Vec::new(), Shown::encoded());
+    let mut keep = |row: &Seen<'_>| {
+        rows.push(row.to_keyed()?);
+        Ok(true)
     };
-    if bytes >= PAGE_BYTES_MAX {
-        table.page_rows.store(rows.len(), Ordering::Relaxed);
-    } else if limit < asked.rows {
-        table.page_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
+    let front = table.shape.space.to_be_bytes();
+    table.show(&answer, (&front, 0), (asked, &whole), &mut shown, &mut keep)?;
+    let end = match shown.end {
+        Some(end) => end,
+        None if answer.rows.len() < limit && !answer.is_cut => End::Range,
+        // Fewer were asked for because they were large once.
+        None => End::Bytes,
+    };
+    match shown.end {
+        Some(End::Bytes) => table.page_rows.store(rows.len(), Ordering::Relaxed),
+        None if limit < asked.rows => {
+            table.page_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
+        }
+        _ => {}
     }
     Ok(Page { rows, end })
 }
@@ -320,7 +346,7 @@ impl<'q> Question<'q> {
     pub(super) fn new(
         table: &'q Table,
         range: &'q Range,
-        reverse: bool,
+        (reverse, versions): (bool, Versions),
         rows: usize,
     ) -> Result<Option<Self>> {
         let shape = table.shape.shape();
@@ -331,7 +357,8 @@ impl<'q> Question<'q> {
         if reverse {
             stretches.reverse();
         }
-        let forms: Vec<ScanForm> = stretches.iter().map(|s| ScanForm::of(s, reverse)).collect();
+        let forms = stretches.iter().map(|stretch| ScanForm::of(stretch, reverse, versions));
+        let forms: Vec<ScanForm> = forms.collect();
         let mut values = Vec::new();
         for stretch in stretches {
             values.extend(table.literal());
@@ -342,43 +369,32 @@ impl<'q> Question<'q> {
     }
 }
 
-async fn stretch(
-    ready: &Ready,
-    table: &Table,
-    range: &Range,
-    reverse: bool,
-    rows: usize,
-) -> Result<Vec<Keyed>> {
-    let Some(question) = Question::new(table, range, reverse, rows)? else {
-        return Ok(Vec::new());
-    };
-    let Question { forms, values, front, known } = question;
-    let text = table.scan(forms, known);
-    tried(ready, (table, range), (&text, &values), (&front, known)).await
+/// What a statement answers.
+pub(super) struct Answer {
+    /// Its rows, up to what a page holds.
+    pub(super) rows: Vec<tokio_postgres::Row>,
+    /// Whether there were more.
+    pub(super) is_cut: bool,
 }
 
-/// The rows of a statement, up to what a page holds; again if the connection is lost. Its keys have
-/// a front, where the first `known` segments are.
-async fn tried(
-    ready: &Ready,
-    (table, range): (&Table, &Range),
-    statement: (&Arc<str>, &[Native<'_>]),
-    (front, known): (&[u8], usize),
-) -> Result<Vec<Keyed>> {
+/// The answer to a statement; asked again if the connection is lost, so that nothing is shown
+/// before all of it is there.
+pub(super) async fn answer(ready: &Ready, statement: (&Arc<str>, &[Native<'_>])) -> Result<Answer> {
     let mut tries = Tries::new();
     loop {
         let mut lease = ready.pool.lease(tries.until).await?;
-        let mut pack = Pack::new(ROWS_EXPECTED);
-        let read = lease.read(statement, tries.until, |found| {
-            table.pack(found, (front, known), range, &mut pack)?;
-            Ok(pack.bytes() < PAGE_BYTES_MAX)
+        let (mut rows, mut bytes) = (Vec::with_capacity(ROWS_EXPECTED), 0);
+        let read = lease.read(statement, tries.until, |row| {
+            bytes += row.raw_size_bytes();
+            rows.push(row);
+            Ok(bytes < PAGE_BYTES_MAX)
         });
         match read.await {
             Ok(is_whole) => {
                 if is_whole {
                     lease.give_back();
                 }
-                return Ok(pack.finish());
+                return Ok(Answer { rows, is_cut: !is_whole });
             }
             Err(fault) => tries.failed(fault)?,
         }

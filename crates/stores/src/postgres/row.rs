@@ -5,54 +5,98 @@
 //! columns ─▶ segments of a key │ fields of a record, as they are written
 //! ```
 
+use super::read::Answer;
 use super::tables::Table;
 use super::value::{self, Raw};
-use crate::sql::pack::{Pack, ROW_BYTES_USUAL, State};
+use crate::sql::shown::{ROW_BYTES_USUAL, Shown, State};
 use crate::sql::table::Part;
 use bytes::Bytes;
+use data::record::{RecordShape, SCALARS_MAX, Scalar};
 use data::schema::{CollectionSchema, ContentShape};
-use data::store::{Key, Keyed, Range, Row, Version};
+use data::store::{InColumns, Key, Keyed, Lying, Range, Row, Scan, Seen, Show, Version, Versions};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::KeyWriter;
 use tokio_postgres::Row as Found;
 
 impl Table {
-    /// Adds a scanned row that has its segments first, but for those in `front`, where `known` are.
-    /// Whatever lies outside of the range is left out; says whether it was added.
-    #[inline]
-    pub(super) fn pack(
+    /// Shows the rows of an answer, which have their segments first, but for those in `front`,
+    /// where `known` are. Whatever lies outside of the range is left out. Answers the last key.
+    pub(super) fn show(
         &self,
-        found: &Found,
+        answer: &Answer,
         (front, known): (&[u8], usize),
-        range: &Range,
-        pack: &mut Pack,
-    ) -> Result<bool> {
+        (scan, range): (&Scan, &Range),
+        shown: &mut Shown,
+        show: &mut Show<'_>,
+    ) -> Result<Option<Key>> {
         let from = self.shape.segments.len() - known;
-        let key = |bytes: &mut Vec<u8>| {
-            let start = bytes.len();
-            self.write_key(found, (front, known), bytes)?;
-            Ok(bytes.get(start..).is_some_and(|key| range.contains(key)))
-        };
-        pack.add(key, |bytes, key| self.write_whole(found, from, bytes, key))
+        let record = self.shown_record().filter(|_| shown.in_columns);
+        let (mut bytes, mut last) = (Vec::with_capacity(ROW_BYTES_USUAL), Vec::new());
+        for found in &answer.rows {
+            bytes.clear();
+            self.write_key(found, (front, known), &mut bytes)?;
+            last.clone_from(&bytes);
+            if !range.contains(&bytes) {
+                continue;
+            }
+            let mut fields = [Scalar::Null; SCALARS_MAX];
+            let seen =
+                self.seen((found, from), &mut bytes, (record, &mut fields), shown.versions)?;
+            if !shown.goes_on(show(&seen)?, seen.weight(), scan) {
+                break;
+            }
+        }
+        Ok((!last.is_empty()).then(|| Key::from(last)))
     }
 
-    /// Adds the content of a row, which begins at the column `from`; its key begins at `key`.
+    /// The record whose rows may be shown in their columns.
+    pub(super) fn shown_record(&self) -> Option<&RecordShape> {
+        match &self.direct.as_ref()?.content {
+            ContentShape::Record(shape) if shape.is_of_scalars() => Some(shape),
+            _ => None,
+        }
+    }
+
+    /// A row whose key is in `bytes` and whose content begins at the column `from`: in its columns
+    /// if it is such a record, else put together behind its key.
     #[inline]
-    pub(super) fn write_whole(
+    pub(super) fn seen<'r>(
         &self,
-        found: &Found,
-        from: usize,
+        (found, from): (&'r Found, usize),
+        bytes: &'r mut Vec<u8>,
+        (record, fields): (Option<&'r RecordShape>, &'r mut [Scalar<'r>; SCALARS_MAX]),
+        versions: Versions,
+    ) -> Result<Seen<'r>> {
+        if let Some(record) = record
+            && read_scalars((found, from), record, fields)?
+        {
+            let State { version, expires } = self.content_state(found, from, versions)?;
+            let fields = fields.get(..record.fields.len()).unwrap_or_default();
+            let content = Lying::InColumns(InColumns::new(record, fields));
+            return Ok(Seen { key: bytes, content, version, expires });
+        }
+        let key = bytes.len();
+        let State { version, expires } = self.write_whole((found, from), bytes, versions)?;
+        let (key, content) = bytes.split_at_checked(key).unwrap_or_default();
+        Ok(Seen { key, content: Lying::Encoded(content, None), version, expires })
+    }
+
+    /// Adds the content of a row to its key, which begins at the column `from`.
+    #[inline]
+    fn write_whole(
+        &self,
+        (found, from): (&Found, usize),
         bytes: &mut Vec<u8>,
-        key: usize,
+        versions: Versions,
     ) -> Result<State> {
         if let Some(direct) = &self.direct {
-            return self.write_content(found, (direct, from), bytes);
+            return self.write_content((found, from), direct, bytes, versions);
         }
         if self.shape.is_bare() {
             return Ok(State::default());
         }
-        let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
-        let row = self.row_of_values(&key, found, from)?;
+        let key = Key::from(bytes.clone());
+        let row = self.row_of_values(&key, found, from, versions)?;
         bytes.extend_from_slice(&row.value);
         Ok(State { version: row.version, expires: row.expires })
     }
@@ -69,19 +113,28 @@ impl Table {
 
     /// A row whose key is known; its content begins at the column `from`.
     pub(super) fn row(&self, key: &Key, found: &Found, from: usize) -> Result<Row> {
-        let Some(direct) = &self.direct else { return self.row_of_values(key, found, from) };
+        let versions = Versions::Wanted;
+        let Some(direct) = &self.direct else {
+            return self.row_of_values(key, found, from, versions);
+        };
         let mut bytes = Vec::with_capacity(ROW_BYTES_USUAL);
-        let state = self.write_content(found, (direct, from), &mut bytes)?;
+        let state = self.write_content((found, from), direct, &mut bytes, versions)?;
         Ok(state.row(Bytes::from(bytes)))
     }
 
-    fn row_of_values(&self, key: &Key, found: &Found, from: usize) -> Result<Row> {
+    fn row_of_values(
+        &self,
+        key: &Key,
+        found: &Found,
+        from: usize,
+        versions: Versions,
+    ) -> Result<Row> {
         let segments = self.shape.shape().decode(key)?;
-        let content = self.columns(found, from, &self.shape.content)?;
+        let content = self.columns(found, from, self.shape.content_read(versions))?;
         self.shape.row_of(&segments, content)
     }
 
-    fn write_key(
+    pub(super) fn write_key(
         &self,
         found: &Found,
         (front, known): (&[u8], usize),
@@ -102,9 +155,10 @@ impl Table {
     #[inline]
     fn write_content(
         &self,
-        found: &Found,
-        (direct, from): (&CollectionSchema, usize),
+        (found, from): (&Found, usize),
+        direct: &CollectionSchema,
         bytes: &mut Vec<u8>,
+        versions: Versions,
     ) -> Result<State> {
         let one = || match raw(found, from)? {
             Some(raw) => Ok(raw),
@@ -127,7 +181,13 @@ impl Table {
                 })?;
             }
         }
-        let column = |place: Option<usize>| match place {
+        self.content_state(found, from, versions)
+    }
+
+    /// The version and the end of a row, whose content begins at the column `from`.
+    fn content_state(&self, found: &Found, from: usize, versions: Versions) -> Result<State> {
+        let read = self.shape.content_read(versions).len();
+        let column = |place: Option<usize>| match place.filter(|place| *place < read) {
             Some(place) => raw(found, from + place),
             None => Ok(None),
         };
@@ -157,6 +217,29 @@ impl Table {
         }
         Ok(values)
     }
+}
+
+/// Fills in the fields of a record, which begin at the column `from`; says whether all can be read
+/// where they are.
+#[inline]
+fn read_scalars<'r>(
+    (found, from): (&'r Found, usize),
+    record: &RecordShape,
+    fields: &mut [Scalar<'r>],
+) -> Result<bool> {
+    for (slot, (field, scalar)) in record.fields.iter().zip(fields).enumerate() {
+        let Some(raw) = raw(found, from + slot)? else {
+            if field.field_type.is_optional() {
+                continue;
+            }
+            return Err(Error::new(ErrorKind::Corrupt, "a column has no value"));
+        };
+        match value::scalar(&field.field_type, raw)? {
+            Some(read) => *scalar = read,
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 #[inline]

@@ -5,97 +5,125 @@
 //! ```
 
 use super::Ready;
-use super::connection::Lease;
-use super::error::Fault;
-use super::read::{self, Question, Tries};
+use super::read::{self, Answer, Question};
 use super::row::raw;
 use super::tables::Table;
 use crate::sql::join::Join;
-use crate::sql::pack::JoinedPack;
+use crate::sql::shown::{ROW_BYTES_USUAL, Shown};
 use data::Result;
-use data::store::{End, Joined, Page, Through};
-use std::sync::Arc;
+use data::entries::add_owner;
+use data::record::{SCALARS_MAX, Scalar};
+use data::store::{End, Gathered, Joined, Named, Seen, ShowNamed, Through, Versions};
 use std::sync::atomic::Ordering;
-use tokio::time::Instant;
+
+/// A stretch of an index with the rows that its entries name; nothing where no statement joins
+/// them.
+pub(super) async fn scan(ready: &Ready, through: &Through<'_>) -> Result<Option<Joined>> {
+    let mut gathered = Gathered::default();
+    let mut keep = |entry: &Seen<'_>, named: Named<'_>| gathered.keep(entry, named);
+    let end = show(ready, through, (Shown::encoded(), &mut keep)).await?;
+    Ok(end.map(|end| gathered.finish(end)))
+}
+
+/// Shows the same, one after the other.
+pub(super) async fn each(
+    ready: &Ready,
+    (through, versions): (&Through<'_>, Versions),
+    named: &mut ShowNamed<'_>,
+) -> Result<Option<End>> {
+    show(ready, through, (Shown::in_columns(versions), named)).await
+}
+
+async fn show(
+    ready: &Ready,
+    through: &Through<'_>,
+    (mut shown, show): (Shown, &mut ShowNamed<'_>),
+) -> Result<Option<End>> {
+    let Through { scan, named, collection, index } = *through;
+    if named == 0 {
+        let mut entry = |entry: &Seen<'_>| show(entry, Named::Unread).map(|()| true);
+        return read::each(ready, (scan, shown.versions), &mut entry).await.map(Some);
+    }
+    let entries = ready.tables.of_space(index.key.space)?;
+    let rows = ready.tables.of_space(collection.key.space)?;
+    let Some(join) = entries.join(rows) else { return Ok(None) };
+    let limit = entries.joined_rows.load(Ordering::Relaxed).clamp(1, scan.rows);
+    let form = (scan.reverse, shown.versions);
+    let Some(question) = Question::new(entries, &scan.range, form, limit)? else {
+        return Ok(Some(End::Range));
+    };
+    let text = entries.scan_through((rows, join), question.forms.clone(), question.known);
+    let answer = read::answer(ready, (&text, &question.values)).await?;
+    let both = Both { entries, rows, join, through };
+    both.show(&answer, (&question.front, question.known), &mut shown, show)?;
+    let is_full = answer.rows.len() >= limit;
+    let end = match shown.end {
+        Some(end) => end,
+        // Fewer were asked for because they were large once.
+        None if is_full || answer.is_cut => End::Bytes,
+        None => End::Range,
+    };
+    match end {
+        End::Bytes if is_full && shown.end.is_none() => {
+            entries.joined_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
+        }
+        End::Bytes => entries.joined_rows.store(shown.rows.max(1), Ordering::Relaxed),
+        End::Range | End::Rows => {}
+    }
+    Ok(Some(end))
+}
 
 /// Entries and rows of one statement.
 struct Both<'b> {
     entries: &'b Table,
     rows: &'b Table,
     join: &'b Join,
-    text: Arc<str>,
-    question: Question<'b>,
     through: &'b Through<'b>,
 }
 
-/// A stretch of an index with the rows that its entries name; nothing where no statement joins
-/// them.
-pub(super) async fn scan(ready: &Ready, through: &Through<'_>) -> Result<Option<Joined>> {
-    let Through { scan, named, collection, index } = *through;
-    if named == 0 {
-        let entries = read::scan(ready, scan).await?;
-        return Ok(Some(Joined { entries, rows: Vec::new() }));
-    }
-    let entries = ready.tables.of_space(index.key.space)?;
-    let rows = ready.tables.of_space(collection.key.space)?;
-    let Some(join) = entries.join(rows) else { return Ok(None) };
-    let limit = entries.joined_rows.load(Ordering::Relaxed).clamp(1, scan.rows);
-    let Some(question) = Question::new(entries, &scan.range, scan.reverse, limit)? else {
-        let entries = Page { rows: Vec::new(), end: End::Range };
-        return Ok(Some(Joined { entries, rows: Vec::new() }));
-    };
-    let text = entries.scan_through((rows, join), question.forms.clone(), question.known);
-    let both = Both { entries, rows, join, text, question, through };
-    let mut tries = Tries::new();
-    let pack = loop {
-        let mut lease = ready.pool.lease(tries.until).await?;
-        match both.read(&mut lease, tries.until).await {
-            Ok((pack, is_whole)) => {
-                if is_whole {
-                    lease.give_back();
-                }
-                break pack;
-            }
-            Err(fault) => tries.failed(fault)?,
-        }
-    };
-    let end = match pack.end() {
-        Some(end) => end,
-        // Fewer were asked for because they were large once.
-        None if pack.len() == limit => End::Bytes,
-        None => End::Range,
-    };
-    match end {
-        End::Bytes if pack.len() == limit => {
-            entries.joined_rows.store(limit.saturating_mul(2), Ordering::Relaxed);
-        }
-        End::Bytes => entries.joined_rows.store(pack.len(), Ordering::Relaxed),
-        End::Range | End::Rows => {}
-    }
-    Ok(Some(pack.finish(end)))
-}
-
-impl<'b> Both<'b> {
-    /// What a page holds of it, and whether that was all.
-    async fn read(
+impl Both<'_> {
+    /// Shows the entries of an answer with what they lead to.
+    fn show(
         &self,
-        lease: &mut Lease,
-        until: Instant,
-    ) -> Result<(JoinedPack<'b>, bool), Fault> {
-        let Both { entries, rows, join, through, .. } = *self;
-        let Question { values, front, known, .. } = &self.question;
-        let own = entries.shape.segments.len() + entries.shape.content.len() - known;
-        let proof = join.proof.column(own, rows.shape.content.len());
-        let mut pack = JoinedPack::new(through);
-        let read = lease.read((&self.text, values), until, |found| {
-            pack.add(
-                |pack| entries.pack(found, (front, *known), &through.scan.range, pack),
-                raw(found, proof)?.is_some(),
-                |bytes, key| rows.write_whole(found, own, bytes, key),
-            )?;
-            Ok(!matches!(pack.end(), Some(End::Bytes)))
-        });
-        let is_whole = read.await?;
-        Ok((pack, is_whole))
+        answer: &Answer,
+        (front, known): (&[u8], usize),
+        shown: &mut Shown,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<()> {
+        let Both { entries, rows, join, through } = *self;
+        let Through { scan, named, collection, index } = *through;
+        let from = entries.shape.segments.len() - known;
+        let versions = shown.versions;
+        let own = from + entries.shape.content_read(versions).len();
+        let theirs = rows.shape.content_read(versions).len();
+        let proof = join.proof(versions).column(own, theirs);
+        let record = rows.shown_record().filter(|_| shown.in_columns);
+        let (mut entry, mut bytes) = (Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
+        for found in &answer.rows {
+            entry.clear();
+            entries.write_key(found, (front, known), &mut entry)?;
+            if !scan.range.contains(&entry) {
+                continue;
+            }
+            let (mut kept, mut fields) = ([Scalar::Null; SCALARS_MAX], [Scalar::Null; SCALARS_MAX]);
+            let entry = entries.seen((found, from), &mut entry, (None, &mut kept), versions)?;
+            let mut weight = entry.weight();
+            let leads_to = if shown.rows >= named {
+                Named::Unread
+            } else if raw(found, proof)?.is_none() {
+                Named::Nothing
+            } else {
+                bytes.clear();
+                add_owner(collection, index, (entry.key, &entry.encoded()?), &mut bytes)?;
+                let row = rows.seen((found, own), &mut bytes, (record, &mut fields), versions)?;
+                weight += row.weight();
+                Named::Row(row)
+            };
+            show(&entry, leads_to)?;
+            if !shown.goes_on(true, weight, scan) {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -18,10 +18,12 @@
 
 use super::binary::{
     DAYS, EPOCH_DAYS, EPOCH_MILLISECONDS, INSTANTS, array, boolean, days, escaped, from_version_6,
-    items, json, milliseconds, numeric, text, to_version_6, unreadable, write_array, write_numeric,
+    items, json, milliseconds, numeric, text, to_version_6, unreadable, utf8, write_array,
+    write_numeric,
 };
 use crate::native::ulid;
 use bytes::{BufMut, Bytes, BytesMut};
+use data::record::Scalar;
 use data::value::Value;
 use data::{Error, ErrorKind, Result};
 use keyspace::key::{self, KeyType, KeyWriter};
@@ -280,25 +282,49 @@ pub(super) fn field(of: &Type, raw: Option<&[u8]>) -> Result<Value> {
 /// Adds the column of a field as a record writes it; not of lists and paths, which are made anew.
 #[inline]
 pub(super) fn write_payload(of: &Type, raw: &[u8], bytes: &mut Vec<u8>) -> Result<()> {
-    let mut put = |payload: &[u8]| bytes.extend_from_slice(payload);
     match of.required() {
         Type::Text | Type::Enum(_) => return write_text(raw, bytes),
-        Type::Bytes | Type::Json => put(raw),
-        Type::Bool => put(&[u8::from(boolean(raw)?)]),
-        Type::I64 | Type::Duration => put(&array::<8>(raw)?),
-        Type::U64 => put(&numeric(raw)?.to_be_bytes()),
-        // Somebody else may have written a negative zero, which no record has.
-        Type::F64 => put(&(f64::from_be_bytes(array(raw)?) + 0.0).to_be_bytes()),
-        Type::Uuid => put(&array::<16>(raw)?),
-        Type::TimeUuid => put(&from_version_6(array(raw)?)),
-        Type::Timestamp => put(&milliseconds(raw)?.to_be_bytes()),
-        Type::Date => put(&days(raw)?.to_be_bytes()),
-        Type::Ulid => put(&ulid(raw)?),
-        Type::Path | Type::List(_) | Type::Optional(_) => {
-            return Err(Error::new(ErrorKind::Internal, "a column is not as a record has it"));
-        }
+        Type::Json => bytes.extend_from_slice(raw),
+        _ => match scalar(of, raw)? {
+            Some(scalar) => _ = scalar.put(bytes),
+            None => {
+                let message = "a column is not as a record has it";
+                return Err(Error::new(ErrorKind::Internal, message));
+            }
+        },
     }
     Ok(())
+}
+
+/// The column of a field where it is; nothing of one that must be made anew.
+#[inline]
+pub(super) fn scalar<'r>(of: &Type, raw: &'r [u8]) -> Result<Option<Scalar<'r>>> {
+    Ok(Some(match of.required() {
+        Type::Text => match text(raw)? {
+            Cow::Borrowed(text) => Scalar::Text(text),
+            Cow::Owned(_) => return Ok(None),
+        },
+        Type::Enum(words) => match words.iter().any(|word| word.as_bytes() == raw) {
+            true => Scalar::Text(utf8(raw)?),
+            false => return Err(unreadable("word that its enum does not have")),
+        },
+        Type::Bytes => Scalar::Bytes(raw),
+        Type::Bool => Scalar::Bool(boolean(raw)?),
+        Type::I64 => Scalar::I64(i64::from_be_bytes(array(raw)?)),
+        Type::Duration => Scalar::Duration(i64::from_be_bytes(array(raw)?)),
+        Type::U64 => Scalar::U64(numeric(raw)?),
+        // Somebody else may have written a negative zero, which no record has.
+        Type::F64 => match f64::from_be_bytes(array(raw)?) {
+            number if number.is_finite() => Scalar::F64(number + 0.0),
+            _ => return Err(unreadable("number that is not finite")),
+        },
+        Type::Uuid => Scalar::Uuid(array(raw)?),
+        Type::TimeUuid => Scalar::TimeUuid(from_version_6(array(raw)?)),
+        Type::Timestamp => Scalar::Timestamp(milliseconds(raw)?),
+        Type::Date => Scalar::Date(days(raw)?),
+        Type::Ulid => Scalar::Ulid(ulid(raw)?),
+        Type::Json | Type::Path | Type::List(_) | Type::Optional(_) => return Ok(None),
+    }))
 }
 
 /// Adds text as it was given.

@@ -3,14 +3,15 @@
 
 use super::content::{Of, Place};
 use super::table::{Part, TableShape};
+use data::store::Versions;
 
 /// The columns by which entries and rows are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
     /// A column of the entries, and the column of the rows that holds the same.
     pub columns: Vec<(usize, usize)>,
-    /// Something that every row has.
-    pub proof: Proof,
+    /// Something that every row has: where versions are read, and where they are not.
+    proofs: [Proof; 2],
 }
 
 /// Where a statement answers something that is null only where there is no row.
@@ -33,6 +34,15 @@ impl Proof {
 }
 
 impl Join {
+    /// Something that every row has.
+    pub fn proof(&self, versions: Versions) -> Proof {
+        let [with, without] = self.proofs;
+        match versions {
+            Versions::Wanted => with,
+            Versions::Unwanted => without,
+        }
+    }
+
     /// The join of a table of entries or claims with that of its rows; nothing where a column of an
     /// entry is not in the form of the key, so that no index would be used.
     pub fn new<N: Clone + PartialEq>(
@@ -61,12 +71,15 @@ impl Join {
             columns.push((*entry?, *row));
         }
         let is_sure = |place: &usize| rows.columns.get(*place).is_some_and(|c| !c.optional);
-        // A short one, where there is one: it is looked at once more than others.
-        let version = rows.content.iter().position(|place| Some(*place) == rows.version);
-        let proof = match version.or_else(|| rows.content.iter().position(is_sure)) {
-            Some(place) => Proof::Content(place),
-            None => Proof::Behind(*rows.segments.first()?),
+        let behind = Proof::Behind(*rows.segments.first()?);
+        let proof = |versions: Versions| {
+            let content = rows.content_read(versions);
+            // A short one, where there is one: it is looked at once more than others.
+            let version = content.iter().position(|place| Some(*place) == rows.version);
+            let sure = version.or_else(|| content.iter().position(is_sure));
+            sure.map_or(behind, Proof::Content)
         };
-        (is_whole && !columns.is_empty()).then_some(Join { columns, proof })
+        let proofs = [Versions::Wanted, Versions::Unwanted].map(proof);
+        (is_whole && !columns.is_empty()).then_some(Join { columns, proofs })
     }
 }

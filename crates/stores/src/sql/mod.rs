@@ -10,7 +10,7 @@
 pub mod content;
 pub mod find;
 pub mod join;
-pub mod pack;
+pub mod shown;
 pub mod statement;
 pub mod table;
 #[cfg(test)]

@@ -11,6 +11,7 @@
 use super::join::{Join, Proof};
 use super::table::{ColumnShape, Part, TableShape};
 use crate::native::range::Bounds;
+use data::store::Versions;
 use keyspace::key;
 use keyspace::layout::words::Dialect;
 
@@ -25,16 +26,18 @@ pub struct ScanForm {
     pub upper: Option<(usize, bool)>,
     /// From the last key to the first.
     pub reverse: bool,
+    /// Whether the versions of rows are read.
+    pub versions: Versions,
 }
 
 impl ScanForm {
     /// The form of a stretch, see [`Bounds::stretches`].
-    pub fn of(stretch: &Bounds<'_>, reverse: bool) -> Self {
+    pub fn of(stretch: &Bounds<'_>, reverse: bool, versions: Versions) -> Self {
         let edge = |edge: &Option<crate::native::range::Edge<'_>>| {
             edge.as_ref().map(|edge| (edge.values.len(), edge.inclusive))
         };
         let (lower, upper) = (edge(&stretch.lower), edge(&stretch.upper));
-        ScanForm { equal: stretch.equal.len(), lower, upper, reverse }
+        ScanForm { equal: stretch.equal.len(), lower, upper, reverse, versions }
     }
 }
 
@@ -112,7 +115,7 @@ impl Writer {
     /// stretch. Its values are the literal of the key if it has nothing else, those of
     /// [`scan_segments`], and the most rows.
     pub fn scan<N>(&self, table: &TableShape<N>, form: ScanForm, known: usize) -> String {
-        let read = match read(table, known).as_slice() {
+        let read = match read(table, known, form.versions).as_slice() {
             [] => "1".to_string(),
             read => self.columns(table, read),
         };
@@ -133,13 +136,14 @@ impl Writer {
             let column = table.columns.get(*place).map(|column| self.dialect.name(&column.name));
             format!("{of}.{}", column.unwrap_or_default())
         };
-        let own = read(entries, known);
+        let own = read(entries, known, form.versions);
         let own = own.iter().map(|place| name("e", entries, place));
-        let proof = match &on.proof {
+        let proof = match on.proof(form.versions) {
             Proof::Content(_) => None,
             Proof::Behind(place) => Some(place),
         };
-        let theirs = rows.content.iter().chain(proof).map(|place| name("r", rows, place));
+        let theirs = rows.content_read(form.versions).iter().chain(&proof);
+        let theirs = theirs.map(|place| name("r", rows, place));
         let read: Vec<String> = own.chain(theirs).collect();
         let equal = on.columns.iter().map(|(entry, row)| {
             format!("{} = {}", name("r", rows, row), name("e", entries, entry))
@@ -214,8 +218,8 @@ fn operator(is_from_below: bool, inclusive: bool) -> &'static str {
 }
 
 /// The columns that a scan reads: the segments, the first `known` left out, and the content.
-fn read<N>(table: &TableShape<N>, known: usize) -> Vec<usize> {
-    [table.segments.get(known..).unwrap_or_default(), &table.content].concat()
+fn read<N>(table: &TableShape<N>, known: usize, versions: Versions) -> Vec<usize> {
+    [table.segments.get(known..).unwrap_or_default(), table.content_read(versions)].concat()
 }
 
 /// Conditions as they are added, and how many values they have.

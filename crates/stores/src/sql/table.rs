@@ -15,7 +15,7 @@ use crate::native::key::{from_sort_bytes, sort_bytes};
 use bytes::Bytes;
 use data::clock::Milliseconds;
 use data::schema::{CollectionSchema, ContentShape, KeyShape};
-use data::store::{CommitId, Key, Row, Version};
+use data::store::{CommitId, Key, Row, Version, Versions};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::model::Type;
 use std::sync::Arc;
@@ -97,6 +97,17 @@ pub struct Parts<'r> {
 impl<'r> From<&'r Row> for Parts<'r> {
     fn from(row: &'r Row) -> Self {
         Parts { value: &row.value, version: row.version, expires: row.expires }
+    }
+}
+
+impl<N> TableShape<N> {
+    /// The columns to be read beside those of the key, without the version where that is unwanted
+    /// and nothing stands behind it.
+    pub fn content_read(&self, versions: Versions) -> &[usize] {
+        match (versions, self.content.split_last()) {
+            (Versions::Unwanted, Some((last, front))) if Some(*last) == self.version => front,
+            _ => &self.content,
+        }
     }
 }
 

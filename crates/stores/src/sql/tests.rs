@@ -11,7 +11,7 @@ use bytes::Bytes;
 use data::catalogue::Catalogue;
 use data::entries::entries;
 use data::schema::{CollectionSchema, Schema};
-use data::store::{CommitId, Range};
+use data::store::{CommitId, Range, Versions};
 use data::{Error, Value};
 use keyspace::layout::sqlite::{SqliteType, layout};
 use keyspace::layout::words::Dialect;
@@ -211,7 +211,8 @@ fn statements_read_as_an_expert_writes_them() {
     let after = table.shape().children(&front).after(&table.key_of(&last).unwrap(), false);
     let texts = |range: &Range, reverse: bool| {
         let stretches = bounds(table.shape(), range).unwrap().stretches(table.shape());
-        let forms = stretches.iter().map(|stretch| ScanForm::of(stretch, reverse));
+        let forms =
+            stretches.iter().map(|stretch| ScanForm::of(stretch, reverse, Versions::Wanted));
         forms.map(|form| writer.scan(table, form, form.equal)).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -268,7 +269,9 @@ fn entries_lead_to_rows_by_the_primary_key_or_not_at_all() {
     let tables = tables(&schema);
     let table = |name: &str| tables.iter().find(|table| table.name == name).unwrap();
     let writer = Writer { dialect: Dialect::Sqlite };
-    let form = ScanForm { equal: 1, lower: Some((2, false)), upper: None, reverse: false };
+    let versions = Versions::Wanted;
+    let lower = Some((2, false));
+    let form = ScanForm { equal: 1, lower, upper: None, reverse: false, versions };
     let text = |entries: &str, form: ScanForm| {
         let both = (table(entries), table("notes"));
         let join = Join::new(both.0, both.1).unwrap();
@@ -281,7 +284,9 @@ fn entries_lead_to_rows_by_the_primary_key_or_not_at_all() {
          WHERE e.tag = ?1 AND (e.id, e.author) < (?2, ?3) \
          ORDER BY e.id DESC, e.author LIMIT ?4"
     );
-    let all = ScanForm { equal: 0, lower: None, upper: None, reverse: true };
+    let bare = ScanForm { versions: Versions::Unwanted, ..form };
+    assert_eq!(text("by_tag", bare), text("by_tag", form).replace(", r._v FROM", " FROM"));
+    let all = ScanForm { equal: 0, lower: None, upper: None, reverse: true, versions };
     assert_eq!(
         text("by_serial", all),
         "SELECT e.serial, e.author, e.id, r.title, r.tag, r.serial, r._v FROM by_serial e \

@@ -12,15 +12,16 @@ use super::error::{failed, foreign};
 use super::short;
 use super::tables::{Table, bind};
 use super::value::{self, Column};
-use crate::sql::pack::State;
+use crate::sql::shown::State;
 use crate::sql::table::Part;
 use bytes::Bytes;
-use data::record::Payload;
+use data::record::{Payload, RecordShape, Scalar};
 use data::schema::ContentShape;
-use data::store::{CommitId, Key, Row, Version};
+use data::store::{CommitId, Key, Row, Version, Versions};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::{self, KeyReader, KeyType, KeyWriter, Segment};
 use keyspace::layout::sqlite::{NEVER, SqliteType};
+use keyspace::model::Type;
 use rusqlite::Statement;
 use rusqlite::types::ValueRef;
 
@@ -166,9 +167,9 @@ impl Table {
     #[inline]
     pub(super) fn write_content(
         &self,
-        row: &rusqlite::Row<'_>,
-        first: usize,
+        (row, first): (&rusqlite::Row<'_>, usize),
         bytes: &mut Vec<u8>,
+        versions: Versions,
     ) -> Result<Option<State>> {
         let Some(collection) = self.shape.collection() else {
             return Ok(self.shape.is_bare().then(State::default));
@@ -197,16 +198,52 @@ impl Table {
             }
             ContentShape::Json => return Ok(None),
         }
+        self.content_state(row, first, versions).map(Some)
+    }
+
+    /// The record whose rows may be shown in their columns.
+    pub(super) fn shown_record(&self) -> Option<&RecordShape> {
+        match &self.shape.collection()?.content {
+            ContentShape::Record(shape) if shape.is_of_scalars() => Some(shape),
+            _ => None,
+        }
+    }
+
+    /// Fills in the fields of such a record, which a statement answers from the column `first` on.
+    #[inline]
+    pub(super) fn read_scalars<'r>(
+        &self,
+        (row, first): (&'r rusqlite::Row<'_>, usize),
+        fields: &mut [Scalar<'r>],
+        versions: Versions,
+    ) -> Result<State> {
+        for (slot, field) in fields.iter_mut().enumerate() {
+            let stored = row.get_ref(first + slot).map_err(failed)?;
+            *field = self.scalar(self.content_column(slot)?, stored)?;
+        }
+        self.content_state(row, first, versions)
+    }
+
+    /// The version and the end of a row, whose content a statement answers from `first` on.
+    #[inline]
+    fn content_state(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        versions: Versions,
+    ) -> Result<State> {
         let mut state = State::default();
-        for (number, place) in &self.shape.stateful {
+        let read = self.shape.content_read(versions).len();
+        for (number, place) in self.shape.stateful.iter().filter(|(number, _)| *number < read) {
             let column = self.content_column(*number)?;
+            let stored = row.get_ref(first + *number).map_err(failed)?;
             // The end of a row may be a field of it.
             match Some(*place) == self.shape.expires {
-                true => state.expires = self.instant(column, stored(*number)?)?,
-                false => state.version = Some(self.version(column, stored(*number)?)?),
+                true => state.expires = self.instant(column, stored)?,
+                false => state.version = Some(self.version(column, stored)?),
             }
         }
-        Ok(Some(state))
+        Ok(state)
     }
 
     /// The version and the end of the row that a statement answers.
@@ -249,53 +286,60 @@ impl Table {
         column.ok_or_else(|| Error::new(ErrorKind::Internal, "a table has too few columns"))
     }
 
+    /// What a column holds.
+    #[inline]
+    fn scalar<'r>(&self, column: &Column, stored: ValueRef<'r>) -> Result<Scalar<'r>> {
+        let is_foreign = || foreign(&self.shape.name, &column.name);
+        let found = match (&column.native, stored) {
+            (SqliteType::Text, ValueRef::Text(text)) => {
+                std::str::from_utf8(text).ok().map(Scalar::Text)
+            }
+            (SqliteType::Real, ValueRef::Real(number)) if number.is_finite() => {
+                Some(Scalar::F64(number + 0.0))
+            }
+            (SqliteType::Digits, ValueRef::Text(text)) => short::digits_of(text).map(Scalar::U64),
+            (SqliteType::Uuid, ValueRef::Text(text)) => short::uuid_of(text).map(Scalar::Uuid),
+            (SqliteType::Ulid, ValueRef::Text(text)) => short::ulid_of(text).map(Scalar::Ulid),
+            (SqliteType::Timestamp, ValueRef::Text(text)) => {
+                short::timestamp_of(text).map(Scalar::Timestamp)
+            }
+            (SqliteType::Word(words), ValueRef::Text(text)) => {
+                let known = |word: &&String| word.as_bytes() == text;
+                let word = words.iter().find(known).and_then(|_| std::str::from_utf8(text).ok());
+                word.map(Scalar::Text)
+            }
+            (SqliteType::Blob, ValueRef::Blob(blob)) => Some(Scalar::Bytes(blob)),
+            _ => match value::read(&self.shape.name, column, stored)? {
+                Value::Null => Some(Scalar::Null),
+                Value::Bool(value) => Some(Scalar::Bool(value)),
+                Value::I64(number) => Some(Scalar::I64(number)),
+                Value::Duration(length) => Some(Scalar::Duration(length)),
+                Value::TimeUuid(id) => Some(Scalar::TimeUuid(id)),
+                Value::Timestamp(at) => Some(Scalar::Timestamp(at)),
+                Value::Date(day) => Some(Scalar::Date(day)),
+                _ => None,
+            },
+        };
+        found.ok_or_else(is_foreign)
+    }
+
     /// Adds what a column holds, as a record has it; false for null.
     #[inline]
     fn write_payload(
         &self,
-        (column, of): (&Column, &keyspace::model::Type),
+        (column, of): (&Column, &Type),
         stored: ValueRef<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<bool> {
-        let mut put = |payload: &[u8]| {
-            bytes.extend_from_slice(payload);
-            true
-        };
-        let is_put = match (&column.native, stored) {
-            (_, ValueRef::Null) if column.optional => return Ok(false),
-            (SqliteType::Text, ValueRef::Text(text)) => {
-                std::str::from_utf8(text).is_ok() && put(text)
-            }
-            (SqliteType::Word(words), ValueRef::Text(text)) => {
-                words.iter().any(|word| word.as_bytes() == text) && put(text)
-            }
-            (SqliteType::Blob, ValueRef::Blob(blob)) => put(blob),
-            (SqliteType::Integer, ValueRef::Integer(number)) => put(&number.to_be_bytes()),
-            // Zero has one form.
-            (SqliteType::Real, ValueRef::Real(number)) if number.is_finite() => {
-                put(&(number + 0.0).to_be_bytes())
-            }
-            (SqliteType::Digits, ValueRef::Text(text)) => {
-                short::digits_of(text).is_some_and(|number| put(&number.to_be_bytes()))
-            }
-            (SqliteType::Uuid, ValueRef::Text(text)) => {
-                short::uuid_of(text).is_some_and(|id| put(&id))
-            }
-            (SqliteType::Ulid, ValueRef::Text(text)) => {
-                short::ulid_of(text).is_some_and(|id| put(&id))
-            }
-            (SqliteType::Timestamp, ValueRef::Text(text)) => {
-                short::timestamp_of(text).is_some_and(|at| put(&at.to_be_bytes()))
-            }
-            _ => {
-                let value = value::read(&self.shape.name, column, stored)?;
-                put(Payload::of(&value, of)?.as_ref())
-            }
-        };
-        match is_put {
-            true => Ok(true),
-            false => Err(foreign(&self.shape.name, &column.name)),
+        if Scalar::has(of) {
+            return Ok(self.scalar(column, stored)?.put(bytes));
         }
+        let value = value::read(&self.shape.name, column, stored)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        bytes.extend_from_slice(Payload::of(&value, of)?.as_ref());
+        Ok(true)
     }
 }
 

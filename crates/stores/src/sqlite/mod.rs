@@ -34,7 +34,7 @@ use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
     AtOnce, Batch, Description, Durability, End, Joined, Key, Memory, Outcome, Page, Reach, Row,
-    Scan, Show, Store, Through, Write, door,
+    Scan, Show, ShowNamed, Store, Through, Versions, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use error::{closed, poisoned};
@@ -215,9 +215,10 @@ impl AtOnce for SqliteStore {
         self.readers.read(|connection, tables| read::get(connection, tables, keys))
     }
 
-    fn each(&self, scan: &Scan, show: &mut Show<'_>) -> Result<End> {
+    fn each(&self, scan: &Scan, versions: Versions, show: &mut Show<'_>) -> Result<End> {
         scan.check_limits()?;
-        self.readers.read(|connection, tables| read::each(connection, tables, scan, show))
+        self.readers
+            .read(|connection, tables| read::each(connection, tables, (scan, versions), show))
     }
 
     fn scan(&self, scan: &Scan) -> Result<Page> {
@@ -228,6 +229,17 @@ impl AtOnce for SqliteStore {
     fn scan_through(&self, through: &Through<'_>) -> Result<Joined> {
         through.scan.check_limits()?;
         self.readers.read(|connection, tables| read::scan_through(connection, tables, through))
+    }
+
+    fn each_through(
+        &self,
+        through: &Through<'_>,
+        versions: Versions,
+        show: &mut ShowNamed<'_>,
+    ) -> Result<End> {
+        through.scan.check_limits()?;
+        let asked = (through, versions);
+        self.readers.read(|connection, tables| read::each_through(connection, tables, asked, show))
     }
 }
 

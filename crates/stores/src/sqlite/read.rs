@@ -4,13 +4,14 @@
 //! thread would be worth.
 
 use super::error::failed;
-use super::scan::Shown;
 use super::steps::{Step, between, takes};
 use super::tables::{Table, Tables, prepared};
 use crate::native::range::{Bounds, bounds, spaces};
-use crate::sql::pack::JoinedPack;
+use crate::sql::shown::Shown;
 use data::Result;
-use data::store::{End, Joined, Key, Page, Row, Scan, Show, Through};
+use data::store::{
+    End, Gathered, Joined, Key, Named, Page, Row, Scan, Seen, Show, ShowNamed, Through, Versions,
+};
 use rusqlite::Connection;
 
 /// The rows under these keys, in their order.
@@ -63,11 +64,13 @@ pub(super) fn execute(connection: &Connection, text: &str) -> Result<()> {
 pub(super) fn each(
     connection: &Connection,
     tables: &Tables,
-    scan: &Scan,
+    (scan, versions): (&Scan, Versions),
     show: &mut Show<'_>,
 ) -> Result<End> {
     let stretches = stretches(tables, scan);
-    together(connection, stretches.len(), || each_of(connection, stretches, scan, show))
+    together(connection, stretches.len(), || {
+        each_of(connection, stretches, scan, (Shown::in_columns(versions), show))
+    })
 }
 
 /// A stretch of one range.
@@ -76,16 +79,13 @@ pub(super) fn scan(connection: &Connection, tables: &Tables, scan: &Scan) -> Res
     together(connection, stretches.len(), || gathered(connection, stretches, scan))
 }
 
-fn gathered(
-    connection: &Connection,
-    stretches: Vec<(&Table, Bounds<'_>)>,
-    scan: &Scan,
-) -> Result<Page> {
+fn gathered(connection: &Connection, stretches: Stretches<'_>, scan: &Scan) -> Result<Page> {
     let mut rows = Vec::new();
-    let end = each_of(connection, stretches, scan, &mut |row| {
-        rows.push(row.to_keyed());
+    let mut keep = |row: &Seen<'_>| {
+        rows.push(row.to_keyed()?);
         Ok(true)
-    })?;
+    };
+    let end = each_of(connection, stretches, scan, (Shown::encoded(), &mut keep))?;
     Ok(Page { rows, end })
 }
 
@@ -95,6 +95,28 @@ pub(super) fn scan_through(
     tables: &Tables,
     through: &Through<'_>,
 ) -> Result<Joined> {
+    let mut gathered = Gathered::default();
+    let mut keep = |entry: &Seen<'_>, named: Named<'_>| gathered.keep(entry, named);
+    let end = show_through(connection, tables, through, (Shown::encoded(), &mut keep))?;
+    Ok(gathered.finish(end))
+}
+
+/// Shows a stretch of an index with the rows that its entries name, one after the other.
+pub(super) fn each_through(
+    connection: &Connection,
+    tables: &Tables,
+    (through, versions): (&Through<'_>, Versions),
+    show: &mut ShowNamed<'_>,
+) -> Result<End> {
+    show_through(connection, tables, through, (Shown::in_columns(versions), show))
+}
+
+fn show_through(
+    connection: &Connection,
+    tables: &Tables,
+    through: &Through<'_>,
+    (mut shown, show): (Shown, &mut ShowNamed<'_>),
+) -> Result<End> {
     let Through { scan, named, collection, index } = *through;
     let entries = tables.table(index.key.space)?;
     let rows = tables.table(collection.key.space)?;
@@ -102,28 +124,31 @@ pub(super) fn scan_through(
     let join = entries.join(rows).filter(|_| named > 0);
     let Some(join) = join.filter(|_| stretches.iter().all(|(of, _)| std::ptr::eq(*of, entries)))
     else {
-        return at_once(connection, || {
+        let joined = at_once(connection, || {
             let page = gathered(connection, stretches, scan)?;
             between();
             through.join(page, |key| rows.get(connection, key))
         });
+        return joined?.each(show);
     };
     together(connection, stretches.len(), || {
-        let mut pack = JoinedPack::new(through);
         for (table, stretch) in stretches {
-            table.scan_through(connection, (rows, join), (stretch, scan), &mut pack)?;
-            if pack.end().is_some() {
+            let of = (stretch, through);
+            table.each_through(connection, (rows, join), of, &mut shown, show)?;
+            if shown.end.is_some() {
                 break;
             }
         }
-        let end = pack.end().unwrap_or(End::Range);
-        Ok(pack.finish(end))
+        Ok(shown.end.unwrap_or(End::Range))
     })
 }
 
+/// Parts of a scan, each of one table.
+type Stretches<'s> = Vec<(&'s Table, Bounds<'s>)>;
+
 /// The stretches of a scan, in its order, with their tables.
-fn stretches<'s>(tables: &'s Tables, scan: &'s Scan) -> Vec<(&'s Table, Bounds<'s>)> {
-    let mut stretches: Vec<(&Table, Bounds<'_>)> = Vec::new();
+fn stretches<'s>(tables: &'s Tables, scan: &'s Scan) -> Stretches<'s> {
+    let mut stretches = Stretches::new();
     if let Some(spaces) = spaces(&scan.range) {
         for table in tables.among(spaces) {
             let shape = table.shape.shape();
@@ -151,13 +176,12 @@ fn together<T>(
 
 fn each_of(
     connection: &Connection,
-    stretches: Vec<(&Table, Bounds<'_>)>,
+    stretches: Stretches<'_>,
     scan: &Scan,
-    show: &mut Show<'_>,
+    (mut shown, show): (Shown, &mut Show<'_>),
 ) -> Result<End> {
-    let mut shown = Shown::new(show);
     for (table, stretch) in stretches {
-        table.each(connection, (stretch, scan), &mut shown)?;
+        table.each(connection, (stretch, scan), &mut shown, show)?;
         if shown.end.is_some() {
             break;
         }

@@ -11,10 +11,12 @@ use super::error::failed;
 use super::tables::{Table, WRITER, prepared};
 use crate::native::range::Bounds;
 use crate::sql::join::Join;
-use crate::sql::pack::{JoinedPack, Pack, ROW_BYTES_USUAL, State, end};
+use crate::sql::shown::{ROW_BYTES_USUAL, Shown, State};
 use crate::sql::statement::{ScanForm, scan_segments};
 use data::Result;
-use data::store::{End, Key, Scan, Seen, Show};
+use data::entries::add_owner;
+use data::record::{RecordShape, SCALARS_MAX, Scalar};
+use data::store::{InColumns, Key, Lying, Named, Scan, Seen, Show, ShowNamed, Through, Versions};
 use keyspace::key;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -42,41 +44,6 @@ fn text(texts: &Texts, form: ScanForm, write: impl FnOnce() -> String) -> Arc<st
     text
 }
 
-/// Rows that are shown, and how far that is.
-pub(super) struct Shown<'s> {
-    show: &'s mut Show<'s>,
-    /// Rows so far.
-    rows: usize,
-    /// Bytes of keys and contents so far.
-    weight: usize,
-    /// Where the bytes of a row are put together.
-    bytes: Vec<u8>,
-    /// Why it ends, once it does.
-    pub(super) end: Option<End>,
-}
-
-impl<'s> Shown<'s> {
-    /// Nothing yet.
-    pub(super) fn new(show: &'s mut Show<'s>) -> Self {
-        Shown { show, rows: 0, weight: 0, bytes: Vec::with_capacity(ROW_BYTES_USUAL), end: None }
-    }
-
-    /// Shows the row that was put together, whose key has so many bytes, and says whether another
-    /// may follow.
-    fn show(&mut self, key: usize, state: State, scan: &Scan) -> Result<bool> {
-        let (key, value) = self.bytes.split_at_checked(key).unwrap_or_default();
-        let State { version, expires } = state;
-        self.rows += 1;
-        self.weight += self.bytes.len();
-        let is_more = (self.show)(&Seen { key, value, held: None, version, expires })?;
-        self.end = match is_more {
-            true => end(self.rows, scan, self.weight),
-            false => Some(End::Rows),
-        };
-        Ok(self.end.is_none())
-    }
-}
-
 /// What the keys of a stretch begin with: its bytes, and how many segments they are.
 struct Front {
     bytes: Vec<u8>,
@@ -89,18 +56,21 @@ impl Table {
         &self,
         connection: &Connection,
         (stretch, scan): (Bounds<'_>, &Scan),
-        shown: &mut Shown<'_>,
+        shown: &mut Shown,
+        show: &mut Show<'_>,
     ) -> Result<()> {
-        let form = ScanForm::of(&stretch, scan.reverse);
+        let form = ScanForm::of(&stretch, scan.reverse, shown.versions);
         let write = || WRITER.scan(&self.shape, form, form.equal);
         let text = text(&self.scans.plain, form, write);
         let first = self.shape.segments.len() - form.equal;
+        let record = self.shown_record().filter(|_| shown.in_columns);
+        let mut bytes = Vec::with_capacity(ROW_BYTES_USUAL);
         self.stretch(connection, &text, (stretch, scan.rows - shown.rows), |row, front| {
-            shown.bytes.clear();
-            self.write_key(row, (&front.bytes, front.known), &mut shown.bytes)?;
-            let key = shown.bytes.len();
-            let state = self.write_whole(row, first, &mut shown.bytes, 0)?;
-            shown.show(key, state, scan)
+            bytes.clear();
+            self.write_key(row, (&front.bytes, front.known), &mut bytes)?;
+            let mut fields = [Scalar::Null; SCALARS_MAX];
+            let seen = self.seen((row, first), &mut bytes, (record, &mut fields), form.versions)?;
+            Ok(shown.goes_on(show(&seen)?, seen.weight(), scan))
         })
     }
 
@@ -109,28 +79,46 @@ impl Table {
         self.scans.join.get_or_init(|| Join::new(&self.shape, &rows.shape)).as_ref()
     }
 
-    /// Reads a stretch of entries, and the rows they name, into a pack, until that has enough.
-    pub(super) fn scan_through(
+    /// Shows a stretch of entries, with the rows they name, one after the other.
+    pub(super) fn each_through(
         &self,
         connection: &Connection,
         (rows, join): (&Table, &Join),
-        (stretch, scan): (Bounds<'_>, &Scan),
-        pack: &mut JoinedPack<'_>,
+        (stretch, through): (Bounds<'_>, &Through<'_>),
+        shown: &mut Shown,
+        show: &mut ShowNamed<'_>,
     ) -> Result<()> {
-        let form = ScanForm::of(&stretch, scan.reverse);
+        let Through { scan, named, collection, index } = *through;
+        let form = ScanForm::of(&stretch, scan.reverse, shown.versions);
         let write = || WRITER.scan_through((&self.shape, &rows.shape), join, form, form.equal);
         let text = text(&self.scans.joined, form, write);
-        let rows_max = scan.rows - pack.len();
-        let own = self.shape.segments.len() + self.shape.content.len() - form.equal;
-        let proof = join.proof.column(own, rows.shape.content.len());
-        self.stretch(connection, &text, (stretch, rows_max), |row, front| {
-            let has_row = row.get_ref(proof).map_err(failed)? != ValueRef::Null;
-            pack.add(
-                |entries| self.pack(row, front, entries),
-                has_row,
-                |bytes, key| rows.write_whole(row, own, bytes, key),
-            )?;
-            Ok(pack.end().is_none())
+        let first = self.shape.segments.len() - form.equal;
+        let own = first + self.shape.content_read(form.versions).len();
+        let theirs = rows.shape.content_read(form.versions).len();
+        let proof = join.proof(form.versions).column(own, theirs);
+        let record = rows.shown_record().filter(|_| shown.in_columns);
+        let (mut entry, mut bytes) = (Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
+        self.stretch(connection, &text, (stretch, scan.rows - shown.rows), |row, front| {
+            entry.clear();
+            self.write_key(row, (&front.bytes, front.known), &mut entry)?;
+            let mut fields = [Scalar::Null; SCALARS_MAX];
+            let entry = self.seen((row, first), &mut entry, (None, &mut fields), form.versions)?;
+            let mut weight = entry.weight();
+            let mut fields = [Scalar::Null; SCALARS_MAX];
+            let leads_to = if shown.rows >= named {
+                Named::Unread
+            } else if row.get_ref(proof).map_err(failed)? == ValueRef::Null {
+                Named::Nothing
+            } else {
+                bytes.clear();
+                add_owner(collection, index, (entry.key, &entry.encoded()?), &mut bytes)?;
+                let found =
+                    rows.seen((row, own), &mut bytes, (record, &mut fields), form.versions)?;
+                weight += found.weight();
+                Named::Row(found)
+            };
+            show(&entry, leads_to)?;
+            Ok(shown.goes_on(true, weight, scan))
         })
     }
 
@@ -162,33 +150,42 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a row that has its segments first, but for those in front.
+    /// A row that a statement answers, whose key is in `bytes` and whose content begins with the
+    /// column `first`: in its columns if it is such a record, else put together behind its key.
     #[inline]
-    fn pack(&self, row: &Row<'_>, front: &Front, pack: &mut Pack) -> Result<bool> {
-        let Front { bytes, known } = front;
-        let first = self.shape.segments.len() - known;
-        pack.add(
-            |key| self.write_key(row, (bytes, *known), key).map(|()| true),
-            |content, key| self.write_whole(row, first, content, key),
-        )
+    fn seen<'r>(
+        &self,
+        (row, first): (&'r Row<'_>, usize),
+        bytes: &'r mut Vec<u8>,
+        (record, fields): (Option<&'r RecordShape>, &'r mut [Scalar<'r>; SCALARS_MAX]),
+        versions: Versions,
+    ) -> Result<Seen<'r>> {
+        let Some(record) = record else {
+            let key = bytes.len();
+            let State { version, expires } = self.write_whole((row, first), bytes, versions)?;
+            let (key, content) = bytes.split_at_checked(key).unwrap_or_default();
+            return Ok(Seen { key, content: Lying::Encoded(content, None), version, expires });
+        };
+        let fields = fields.get_mut(..record.fields.len()).unwrap_or_default();
+        let State { version, expires } = self.read_scalars((row, first), fields, versions)?;
+        let content = Lying::InColumns(InColumns::new(record, fields));
+        Ok(Seen { key: bytes, content, version, expires })
     }
 
-    /// Adds the content of a row, which a statement answers from the column `first` on; its key
-    /// begins at `key`.
+    /// Adds the content of a row to its key, which a statement answers from the column `first` on.
     #[inline]
     fn write_whole(
         &self,
-        row: &Row<'_>,
-        first: usize,
+        (row, first): (&Row<'_>, usize),
         bytes: &mut Vec<u8>,
-        key: usize,
+        versions: Versions,
     ) -> Result<State> {
-        if let Some(state) = self.write_content(row, first, bytes)? {
+        if let Some(state) = self.write_content((row, first), bytes, versions)? {
             return Ok(state);
         }
         // Its values must be known.
-        let key = Key::from(bytes.get(key..).unwrap_or_default().to_vec());
-        let content = self.values(row, &self.shape.content, first)?;
+        let key = Key::from(bytes.clone());
+        let content = self.values(row, self.shape.content_read(versions), first)?;
         let row = self.shape.row_of(&self.shape.shape().decode(&key)?, content)?;
         bytes.extend_from_slice(&row.value);
         Ok(State { version: row.version, expires: row.expires })

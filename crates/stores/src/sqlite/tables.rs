@@ -4,12 +4,12 @@ use super::error::failed;
 use super::scan::Scans;
 use super::steps::{Step, takes};
 use super::value::{self, Column};
-use crate::sql::pack::ROW_BYTES_USUAL;
+use crate::sql::shown::ROW_BYTES_USUAL;
 use crate::sql::statement::Writer;
 use crate::sql::table::{Parts, TableShape};
 use bytes::Bytes;
 use data::schema::Schema;
-use data::store::{Key, Row};
+use data::store::{Key, Row, Versions};
 use data::{Error, ErrorKind, Result, Value};
 use keyspace::layout::sqlite::{SqliteTable, SqliteType, layout};
 use keyspace::layout::tables::Purpose;
@@ -137,7 +137,7 @@ impl Table {
         let mut rows = statement.raw_query();
         let Some(row) = rows.next().map_err(failed)? else { return Ok(None) };
         let mut bytes = Vec::with_capacity(ROW_BYTES_USUAL);
-        if let Some(state) = self.write_content(row, 0, &mut bytes)? {
+        if let Some(state) = self.write_content((row, 0), &mut bytes, Versions::Wanted)? {
             return Ok(Some(state.row(Bytes::from(bytes))));
         }
         let content = self.values(row, &self.shape.content, 0)?;

@@ -21,9 +21,8 @@ use crate::request::next::{Cursor, Unsealed};
 use crate::request::prepare::Prepared;
 use crate::request::{Answer, Call, Record, Runtime, Showing};
 use crate::session::Session;
-use crate::store::{AtOnce, End, Key, Keyed, Scan, Seen, limits};
+use crate::store::{AtOnce, End, Key, Keyed, Scan, limits};
 use crate::value::Value;
-use futures_util::FutureExt;
 use keyspace::model::Type;
 
 /// What a call asks for.
@@ -127,11 +126,9 @@ pub(super) fn show(
 ) -> Result<Option<Cursor>> {
     let (prepared, now) = (call.pattern, session.now);
     let asked = Asked::of(runtime, now, call)?;
-    if prepared.index().is_some() {
-        let mut take = |row: Keyed| showing.show(&Seen::of(&row.key, &row.row)).map(|()| true);
-        let page = through::page(session, prepared, asked.question(prepared), &mut take);
-        let unmade = || Error::new(ErrorKind::Internal, "a store that never waits has to wait");
-        let mark = page.now_or_never().ok_or_else(unmade)??.ok_or_else(unmade)?;
+    if let Some(index) = prepared.index() {
+        let (of, question) = ((prepared, &**index), asked.question(prepared));
+        let mark = through::show(session, store, of, question, showing)?;
         return Ok(asked.next(runtime, now, mark));
     }
     let range = match &asked.mark {
@@ -143,7 +140,7 @@ pub(super) fn show(
     let scan = Scan { range, reverse: asked.reverse, rows: asked.limit.saturating_add(1) };
     let (mut shown, mut last, mut is_more) = (0, Vec::new(), false);
     session.usage.round_trips += u64::from(!scan.range.is_empty());
-    let end = session.each(store, &scan, &mut |row| {
+    let end = session.each(store, &scan, showing.versions, &mut |row| {
         is_more = shown == asked.limit;
         if !is_more {
             shown += 1;
@@ -166,9 +163,9 @@ pub(super) async fn show_later(
 ) -> Result<Option<Option<Cursor>>> {
     let (prepared, now) = (call.pattern, session.now);
     let mut asked = Asked::of(runtime, now, call)?;
-    if prepared.index().is_some() {
-        let mut take = |row: Keyed| showing.show(&Seen::of(&row.key, &row.row)).map(|()| true);
-        let page = through::page(session, prepared, asked.question(prepared), &mut take).await?;
+    if let Some(index) = prepared.index() {
+        let (of, question) = ((prepared, &**index), asked.question(prepared));
+        let page = through::show_later(session, of, question, showing).await?;
         return Ok(page.map(|mark| asked.next(runtime, now, mark)));
     }
     let start = (asked.reverse, asked.mark.take());

@@ -23,7 +23,7 @@ use crate::request::segments::Filling;
 use crate::request::{Answer, Call, Record};
 use crate::schema::{CollectionSchema, ContentShape, IndexSchema};
 use crate::session::Session;
-use crate::store::{AtOnce, End, Key, Keyed, Range, Scan, limits};
+use crate::store::{AtOnce, End, Key, Keyed, Range, Scan, Versions, limits};
 use crate::value::Value;
 use bytes::Bytes;
 use keyspace::model::{Atomicity, Expression, ExpressionKind, Mode, Type};
@@ -194,20 +194,26 @@ impl Search<'_> {
             let mut read = 0;
             loop {
                 last.clear();
-                let end = session.each(store, &scan(&range, read, most), &mut |entry| {
-                    read += 1;
-                    last.clear();
-                    last.extend_from_slice(entry.key);
-                    let distance = match quick {
-                        _ if !entry.is_live(now) => None,
-                        Some(points) => self.circle.reaches_some(points.read(entry.value)?),
-                        None => self.measured_entry(&entry.to_keyed())?,
-                    };
-                    if let Some(distance) = distance {
-                        nearest.add(distance, || copies.add(entry));
-                    }
-                    Ok(true)
-                })?;
+                let end = session.each(
+                    store,
+                    &scan(&range, read, most),
+                    Versions::Wanted,
+                    &mut |entry| {
+                        read += 1;
+                        last.clear();
+                        last.extend_from_slice(entry.key);
+                        let encoded = entry.encoded()?;
+                        let distance = match quick {
+                            _ if !entry.is_live(now) => None,
+                            Some(points) => self.circle.reaches_some(points.read(&encoded)?),
+                            None => self.measured_entry(&entry.to_keyed()?)?,
+                        };
+                        if let Some(distance) = distance {
+                            nearest.add(distance, || copies.add(entry, &encoded));
+                        }
+                        Ok(true)
+                    },
+                )?;
                 if read > most {
                     return Err(self.too_many(most));
                 }

@@ -66,12 +66,12 @@ pub(super) struct Copied {
 }
 
 impl Copies {
-    /// Copies a row.
-    pub fn add(&mut self, row: &Seen<'_>) -> Copied {
+    /// Copies a row with its content.
+    pub fn add(&mut self, row: &Seen<'_>, value: &[u8]) -> Copied {
         let start = self.0.len();
         self.0.extend_from_slice(row.key);
         let middle = self.0.len();
-        self.0.extend_from_slice(row.value);
+        self.0.extend_from_slice(value);
         let (key, value) = (start..middle, middle..self.0.len());
         Copied { key, value, version: row.version, expires: row.expires }
     }
@@ -90,19 +90,24 @@ impl Copies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Lying;
 
     #[test]
     fn copies_are_what_was_copied() {
         let mut copies = Copies::default();
         let version = Some(Version::from_stored([7; 16]));
-        let seen = |key, value, version, expires| Seen { key, value, held: None, version, expires };
+        let seen = |key, value, version, expires| {
+            let content = Lying::Encoded(value, None);
+            Seen { key, content, version, expires }
+        };
         let rows = [
             seen(b"\x00\x01a".as_slice(), b"one".as_slice(), version, Some(5)),
             seen(b"\x00\x01bc", b"", None, None),
         ];
-        let copied = rows.iter().map(|row| (1.0, copies.add(row))).collect();
+        let mut copy = |row: &Seen<'_>| copies.add(row, &row.encoded().unwrap());
+        let copied = rows.iter().map(|row| (1.0, copy(row))).collect();
         let found = copies.rows(copied).into_iter().map(|(_, row)| row);
-        assert!(found.eq(rows.iter().map(Seen::to_keyed)));
+        assert!(found.eq(rows.iter().map(|row| row.to_keyed().unwrap())));
     }
 
     /// The distances that are left, in order, of at least those that are wanted.

@@ -13,10 +13,12 @@ use super::range::{Reach, intersection};
 use super::walk::{Budget, endless};
 use crate::clock::Milliseconds;
 use crate::error::Result;
+use crate::request::Showing;
 use crate::request::cursor::Mark;
 use crate::request::prepare::Prepared;
+use crate::schema::IndexSchema;
 use crate::session::Session;
-use crate::store::{End, Joined, Keyed, Scan, Through};
+use crate::store::{AtOnce, End, Joined, Key, Keyed, Named, Scan, Seen, Through};
 
 /// What is read: where, in which direction, from where on, and how much at most.
 pub(super) struct Question<'q> {
@@ -46,80 +48,197 @@ pub(super) async fn page(
 ) -> Result<Option<Option<Mark>>> {
     let leads = prepared.shape()?.covering.is_none();
     let Some(index) = prepared.index().filter(|_| leads) else { return Ok(None) };
-    let Question { reach, reverse, mark, limit, mut budget } = question;
-    let range = match mark {
-        Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
-        _ => reach.range.clone(),
-    };
-    let collection = prepared.collection()?;
-    let mut filling = Filling { taken: 0, limit, last: None };
-    let mut scan = Scan { range, reverse, rows: 0 };
-    while !scan.range.is_empty() {
-        // Where many fall out, a page of them is read at a time; one more says whether there is
-        // more.
-        let named = match &filling.last {
-            Some(_) if filling.lacks() > 0 => limit,
-            _ => filling.lacks(),
-        };
-        scan.rows = usize::try_from(budget.rows).unwrap_or(usize::MAX).min(named + 1);
-        if budget.scans == 0 || scan.rows == 0 {
-            return Ok(Some(filling.last));
-        }
-        let through = Through { scan: &scan, named, collection, index };
+    let (collection, now) = (prepared.collection()?, session.now);
+    let mut filling = Filling::new(question);
+    while let Some(named) = filling.ask() {
+        let through = Through { scan: &filling.scan, named, collection, index };
         let Some(joined) = session.scan_through(&through).await? else { return Ok(None) };
-        budget.scans -= 1;
-        budget.rows = budget.rows.saturating_sub(joined.entries.rows.len() as u64);
-        let end = joined.entries.end;
-        let is_more = filling.fill(session.now, joined, take)?;
-        if is_more && filling.lacks() == 0 {
-            return Ok(Some(filling.last));
+        let Joined { entries, rows } = joined;
+        let mut rows = rows.into_iter();
+        for entry in entries.rows {
+            let row = rows.next();
+            let leads_to = match &row {
+                Some(Some(row)) if row.row.is_live(now) => Leads::Row,
+                Some(_) => Leads::Nowhere,
+                None => Leads::Unread,
+            };
+            if filling.wants(entry.row.is_live(now), leads_to)
+                && let Some(Some(row)) = row
+            {
+                filling.taken += usize::from(take(row)?);
+            }
+            filling.pass(entry.key.as_ref());
         }
-        match &filling.last {
-            _ if end == End::Range && !is_more => break,
-            Some(Mark::Key(last)) => scan.range = scan.range.after(last, reverse),
-            _ => return Err(endless()),
-        }
+        filling.end(entries.end)?;
     }
-    Ok(Some(None))
+    Ok(Some(filling.mark()))
+}
+
+/// The same page from a store that answers without waiting, its rows shown one after the other: of
+/// an index that leads to rows, and a pattern that answers them as they are.
+pub(super) fn show(
+    session: &mut Session<'_>,
+    store: &dyn AtOnce,
+    (prepared, index): (&Prepared, &IndexSchema),
+    question: Question<'_>,
+    showing: &mut Showing<'_>,
+) -> Result<Option<Mark>> {
+    let (collection, now) = (prepared.collection()?, session.now);
+    let mut filling = Filling::new(question);
+    while let Some(named) = filling.ask() {
+        let scan = filling.scan.clone();
+        let through = Through { scan: &scan, named, collection, index };
+        let versions = showing.versions;
+        let mut show = filling.showing(now, showing);
+        let end = session.each_through(store, &through, versions, &mut show)?;
+        drop(show);
+        filling.end(end)?;
+    }
+    Ok(filling.mark())
+}
+
+/// The same from any store; nothing from one that reads entries and rows apart.
+pub(super) async fn show_later(
+    session: &mut Session<'_>,
+    (prepared, index): (&Prepared, &IndexSchema),
+    question: Question<'_>,
+    showing: &mut Showing<'_>,
+) -> Result<Option<Option<Mark>>> {
+    let (collection, now) = (prepared.collection()?, session.now);
+    let mut filling = Filling::new(question);
+    while let Some(named) = filling.ask() {
+        let scan = filling.scan.clone();
+        let through = Through { scan: &scan, named, collection, index };
+        let versions = showing.versions;
+        let mut show = filling.showing(now, showing);
+        let end = session.each_through_later(&through, versions, &mut show).await?;
+        drop(show);
+        let Some(end) = end else { return Ok(None) };
+        filling.end(end)?;
+    }
+    Ok(Some(filling.mark()))
+}
+
+/// Where an entry leads.
+enum Leads {
+    /// To a row that has not ended.
+    Row,
+    /// To none.
+    Nowhere,
+    /// Nobody has looked.
+    Unread,
 }
 
 /// A page that is being filled.
 struct Filling {
-    taken: usize,
+    /// What is read next.
+    scan: Scan,
+    budget: Budget,
     limit: usize,
+    taken: usize,
     /// The last entry that counts as read.
-    last: Option<Mark>,
+    last: Vec<u8>,
+    /// Entries of this stretch.
+    entries: u64,
+    /// Whether a live entry follows that was not taken.
+    is_more: bool,
+    /// Whether all of the range was read.
+    is_read: bool,
 }
 
 impl Filling {
+    fn new(question: Question<'_>) -> Self {
+        let Question { reach, reverse, mark, limit, budget } = question;
+        let range = match mark {
+            Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
+            _ => reach.range.clone(),
+        };
+        let is_read = range.is_empty();
+        let scan = Scan { range, reverse, rows: 0 };
+        let last = Vec::new();
+        Filling { scan, budget, limit, taken: 0, last, entries: 0, is_more: false, is_read }
+    }
+
     fn lacks(&self) -> usize {
         self.limit.saturating_sub(self.taken)
     }
 
-    /// Takes the rows that are wanted; says whether a live entry follows that was not looked at.
-    fn fill(&mut self, now: Milliseconds, joined: Joined, take: &mut Take<'_>) -> Result<bool> {
-        let Joined { entries, rows } = joined;
-        let mut rows = rows.into_iter();
-        let mut last = None;
-        let mut is_more = false;
-        for entry in entries.rows {
-            let live = entry.row.is_live(now);
-            match rows.next() {
-                None if live => is_more = true,
-                Some(Some(row)) if live && row.row.is_live(now) => {
-                    is_more = self.lacks() == 0;
-                    if !is_more {
-                        self.taken += usize::from(take(row)?);
-                    }
-                }
-                _ => {}
-            }
-            if is_more {
-                break;
-            }
-            last = Some(entry.key);
+    /// How many rows are to be read next; nothing if the page is done.
+    fn ask(&mut self) -> Option<usize> {
+        if self.is_read || (self.is_more && self.lacks() == 0) {
+            return None;
         }
-        self.last = last.map(Mark::Key).or(self.last.take());
-        Ok(is_more)
+        // Where many fall out, a page of them is read at a time; one more says whether there is
+        // more.
+        let named = match self.last.is_empty() {
+            false if self.lacks() > 0 => self.limit,
+            _ => self.lacks(),
+        };
+        self.scan.rows = usize::try_from(self.budget.rows).unwrap_or(usize::MAX).min(named + 1);
+        if self.budget.scans == 0 || self.scan.rows == 0 {
+            return None;
+        }
+        self.budget.scans -= 1;
+        (self.entries, self.is_more) = (0, false);
+        Some(named)
+    }
+
+    /// Shows the rows of the page that entries lead to.
+    fn showing<'f>(
+        &'f mut self,
+        now: Milliseconds,
+        showing: &'f mut Showing<'_>,
+    ) -> impl FnMut(&Seen<'_>, Named<'_>) -> Result<()> + Send + 'f {
+        move |entry, named| {
+            let leads_to = match &named {
+                Named::Row(row) if row.is_live(now) => Leads::Row,
+                Named::Row(_) | Named::Nothing => Leads::Nowhere,
+                Named::Unread => Leads::Unread,
+            };
+            if self.wants(entry.is_live(now), leads_to)
+                && let Named::Row(row) = &named
+            {
+                showing.show(row)?;
+                self.taken += 1;
+            }
+            self.pass(entry.key);
+            Ok(())
+        }
+    }
+
+    /// Whether the row that an entry leads to is one of the page.
+    fn wants(&mut self, is_live: bool, leads: Leads) -> bool {
+        let is_row = matches!(leads, Leads::Row);
+        self.is_more |= is_live && (matches!(leads, Leads::Unread) || is_row && self.lacks() == 0);
+        is_live && is_row && !self.is_more
+    }
+
+    /// Counts an entry as read, unless one before it was one too many.
+    fn pass(&mut self, entry: &[u8]) {
+        self.entries += 1;
+        if !self.is_more {
+            self.last.clear();
+            self.last.extend_from_slice(entry);
+        }
+    }
+
+    /// The stretch is read.
+    fn end(&mut self, end: End) -> Result<()> {
+        self.budget.rows = self.budget.rows.saturating_sub(self.entries);
+        self.is_read = end == End::Range && !self.is_more;
+        if self.is_read || (self.is_more && self.lacks() == 0) {
+            return Ok(());
+        }
+        if self.last.is_empty() {
+            return Err(endless());
+        }
+        self.scan.range = self.scan.range.after(&Key::from(self.last.clone()), self.scan.reverse);
+        self.is_read = self.scan.range.is_empty();
+        Ok(())
+    }
+
+    /// The last entry that was read, if there may be more behind it.
+    fn mark(self) -> Option<Mark> {
+        (!self.is_read && !self.last.is_empty()).then(|| Mark::Key(Key::from(self.last)))
     }
 }

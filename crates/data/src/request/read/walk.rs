@@ -247,7 +247,7 @@ impl Walk {
         limit: usize,
         showing: &mut Showing<'_>,
     ) -> Result<bool> {
-        let (mut shown, mut last) = (0, Vec::new());
+        let (mut shown, mut last, versions) = (0, Vec::new(), showing.versions);
         loop {
             if let Some(done) = self.done.take() {
                 self.mark = Some(Mark::Slice(done));
@@ -274,7 +274,7 @@ impl Walk {
                 }
                 Ok(!is_more)
             };
-            let end = session.each_later(&scan, &mut show).await?;
+            let end = session.each_later(&scan, versions, &mut show).await?;
             self.budget.rows = self.budget.rows.saturating_sub(read);
             if read > u64::from(is_more) {
                 self.mark = Some(Mark::Key(Key::new(Bytes::copy_from_slice(&last))));

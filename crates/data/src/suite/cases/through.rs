@@ -3,9 +3,11 @@
 use super::cases;
 use crate::entries::entries;
 use crate::schema::{CollectionSchema, IndexSchema};
-use crate::store::{Joined, Key, Keyed, Scan, Store, Through, Write};
+use crate::store::{
+    Gathered, Joined, Key, Keyed, Named, Scan, Seen, Store, Through, Versions, Write,
+};
 use crate::suite::Case;
-use crate::suite::bench::{Bench, Checked, Failure, delete, holds, same};
+use crate::suite::bench::{Bench, Checked, Failure, delete, holds, leave_out, same};
 use crate::suite::clients::{Client, at_once};
 use crate::value::Value;
 use std::sync::Arc;
@@ -121,7 +123,27 @@ impl<'b> Stock<'b> {
         let named = |(key, row): (Key, Option<_>)| row.map(|row| Keyed { key, row });
         let rows: Vec<_> = keys.into_iter().zip(rows).map(named).collect();
         same("the rows", &joined.rows, &rows)?;
+        Self::shows(store, &through, &joined).await?;
         Ok(joined)
+    }
+
+    /// Holds what a store shows one after the other, where it does, against what it answers
+    /// together.
+    async fn shows(store: &dyn Store, through: &Through<'_>, joined: &Joined) -> Checked {
+        for versions in [Versions::Wanted, Versions::Unwanted] {
+            let mut later = Gathered::default();
+            let mut keep = |entry: &Seen<'_>, named: Named<'_>| later.keep(entry, named);
+            if let Some(end) = store.each_through(through, versions, &mut keep).await? {
+                alike(later.finish(end), versions, joined)?;
+            }
+            if let Some(store) = store.at_once() {
+                let mut at_once = Gathered::default();
+                let mut keep = |entry: &Seen<'_>, named: Named<'_>| at_once.keep(entry, named);
+                let end = store.each_through(through, versions, &mut keep)?;
+                alike(at_once.finish(end), versions, joined)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -211,4 +233,14 @@ async fn one_instant(bench: &Bench) -> Checked {
         }) as _
     };
     at_once(bench, 4, work).await.map(drop)
+}
+
+/// Holds what a store has shown against what it answered.
+fn alike(shown: Joined, versions: Versions, joined: &Joined) -> Checked {
+    let bare = |mut joined: Joined| {
+        let Joined { entries, rows } = &mut joined;
+        leave_out(entries.rows.iter_mut().chain(rows.iter_mut().flatten()), versions);
+        joined
+    };
+    same("entries and rows shown one after the other", bare(shown), bare(joined.clone()))
 }
