@@ -40,8 +40,8 @@ impl Table {
                 continue;
             }
             let mut fields = [Scalar::Null; SCALARS_MAX];
-            let seen =
-                self.seen((found, from), &mut bytes, (record, &mut fields), shown.versions)?;
+            let record = record.map(|record| (record, &mut fields));
+            let seen = self.seen((found, from), &mut bytes, record, shown.versions)?;
             if !shown.goes_on(show(&seen)?, seen.weight(), scan) {
                 break;
             }
@@ -64,10 +64,10 @@ impl Table {
         &self,
         (found, from): (&'r Found, usize),
         bytes: &'r mut Vec<u8>,
-        (record, fields): (Option<&'r RecordShape>, &'r mut [Scalar<'r>; SCALARS_MAX]),
+        record: Option<(&'r RecordShape, &'r mut [Scalar<'r>; SCALARS_MAX])>,
         versions: Versions,
     ) -> Result<Seen<'r>> {
-        if let Some(record) = record
+        if let Some((record, fields)) = record
             && read_scalars((found, from), record, fields)?
         {
             let State { version, expires } = self.content_state(found, from, versions)?;

@@ -105,8 +105,8 @@ impl Both<'_> {
             if !scan.range.contains(&entry) {
                 continue;
             }
-            let (mut kept, mut fields) = ([Scalar::Null; SCALARS_MAX], [Scalar::Null; SCALARS_MAX]);
-            let entry = entries.seen((found, from), &mut entry, (None, &mut kept), versions)?;
+            let entry = entries.seen((found, from), &mut entry, None, versions)?;
+            let mut fields = [Scalar::Null; SCALARS_MAX];
             let mut weight = entry.weight();
             let leads_to = if shown.rows >= named {
                 Named::Unread
@@ -115,7 +115,8 @@ impl Both<'_> {
             } else {
                 bytes.clear();
                 add_owner(collection, index, (entry.key, &entry.encoded()?), &mut bytes)?;
-                let row = rows.seen((found, own), &mut bytes, (record, &mut fields), versions)?;
+                let record = record.map(|record| (record, &mut fields));
+                let row = rows.seen((found, own), &mut bytes, record, versions)?;
                 weight += row.weight();
                 Named::Row(row)
             };

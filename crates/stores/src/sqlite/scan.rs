@@ -69,7 +69,8 @@ impl Table {
             bytes.clear();
             self.write_key(row, (&front.bytes, front.known), &mut bytes)?;
             let mut fields = [Scalar::Null; SCALARS_MAX];
-            let seen = self.seen((row, first), &mut bytes, (record, &mut fields), form.versions)?;
+            let record = record.map(|record| (record, &mut fields));
+            let seen = self.seen((row, first), &mut bytes, record, form.versions)?;
             Ok(shown.goes_on(show(&seen)?, seen.weight(), scan))
         })
     }
@@ -101,8 +102,7 @@ impl Table {
         self.stretch(connection, &text, (stretch, scan.rows - shown.rows), |row, front| {
             entry.clear();
             self.write_key(row, (&front.bytes, front.known), &mut entry)?;
-            let mut fields = [Scalar::Null; SCALARS_MAX];
-            let entry = self.seen((row, first), &mut entry, (None, &mut fields), form.versions)?;
+            let entry = self.seen((row, first), &mut entry, None, form.versions)?;
             let mut weight = entry.weight();
             let mut fields = [Scalar::Null; SCALARS_MAX];
             let leads_to = if shown.rows >= named {
@@ -112,8 +112,8 @@ impl Table {
             } else {
                 bytes.clear();
                 add_owner(collection, index, (entry.key, &entry.encoded()?), &mut bytes)?;
-                let found =
-                    rows.seen((row, own), &mut bytes, (record, &mut fields), form.versions)?;
+                let record = record.map(|record| (record, &mut fields));
+                let found = rows.seen((row, own), &mut bytes, record, form.versions)?;
                 weight += found.weight();
                 Named::Row(found)
             };
@@ -157,10 +157,10 @@ impl Table {
         &self,
         (row, first): (&'r Row<'_>, usize),
         bytes: &'r mut Vec<u8>,
-        (record, fields): (Option<&'r RecordShape>, &'r mut [Scalar<'r>; SCALARS_MAX]),
+        record: Option<(&'r RecordShape, &'r mut [Scalar<'r>; SCALARS_MAX])>,
         versions: Versions,
     ) -> Result<Seen<'r>> {
-        let Some(record) = record else {
+        let Some((record, fields)) = record else {
             let key = bytes.len();
             let State { version, expires } = self.write_whole((row, first), bytes, versions)?;
             let (key, content) = bytes.split_at_checked(key).unwrap_or_default();
