@@ -109,7 +109,8 @@ pub async fn listen(
 impl Listening {
     /// Serves until `end`, and lets requests that are under way come to theirs.
     pub async fn serve(self, end: impl Future<Output = ()>) {
-        let endpoints = self.service.endpoints();
+        // Shared by all requests: to copy its layers costs more than to find a pattern.
+        let endpoints = Arc::new(self.service.endpoints());
         let graceful = GracefulShutdown::new();
         let arrives_within = self.service.settings.arrives_within;
         let mut connections = auto::Builder::new(TokioExecutor::new());
@@ -169,7 +170,7 @@ impl Listening {
 /// What a connection is made of, besides its stream.
 struct Talking {
     peer: SocketAddr,
-    endpoints: Endpoints,
+    endpoints: Arc<Endpoints>,
     watcher: Watcher,
     look_every: Duration,
 }
