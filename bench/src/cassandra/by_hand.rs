@@ -107,6 +107,45 @@ impl ByHand {
     }
 }
 
+/// A message, as an application has it.
+#[allow(dead_code, reason = "what an application does with them is not measured")]
+struct Message {
+    channel_id: Uuid,
+    message_id: Uuid,
+    author_id: Uuid,
+    content: String,
+}
+
+impl ByHand {
+    /// The newest 50 messages of a channel, and whether more follow.
+    async fn messages(&self, channel_id: [u8; 16]) -> (Vec<Message>, bool) {
+        let channel_id = Uuid::from_bytes(channel_id);
+        let channel = CqlTimeuuid::from(channel_id);
+        let found = self.session.execute_unpaged(&self.slices, (channel,)).await.unwrap();
+        let found = found.into_rows_result().unwrap();
+        let slices: Vec<CqlTimestamp> =
+            found.rows::<(CqlTimestamp,)>().unwrap().map(|row| row.unwrap().0).collect();
+        let mut messages = Vec::with_capacity(51);
+        for slice in slices {
+            let wanted = 51 - messages.len() as i32;
+            let values = (channel, slice, wanted);
+            let found = self.session.execute_unpaged(&self.newest, values).await.unwrap();
+            let found = found.into_rows_result().unwrap();
+            for row in found.rows::<(CqlTimeuuid, Uuid, String)>().unwrap() {
+                let (message_id, author_id, content) = row.unwrap();
+                let message_id = *message_id.as_ref();
+                messages.push(Message { channel_id, message_id, author_id, content });
+            }
+            if messages.len() > 50 {
+                break;
+            }
+        }
+        let more = messages.len() > 50;
+        messages.truncate(50);
+        (messages, more)
+    }
+}
+
 fn slice(time: i64) -> CqlTimestamp {
     CqlTimestamp(time / SLICE * SLICE)
 }
@@ -131,28 +170,13 @@ impl Contender for ByHand {
 
     fn page(&self, channel: [u8; 16]) -> Work<'_, Page> {
         Box::pin(async move {
-            let channel = CqlTimeuuid::from(Uuid::from_bytes(channel));
-            let found = self.session.execute_unpaged(&self.slices, (channel,)).await.unwrap();
-            let found = found.into_rows_result().unwrap();
-            let slices: Vec<CqlTimestamp> =
-                found.rows::<(CqlTimestamp,)>().unwrap().map(|row| row.unwrap().0).collect();
-            let mut texts = Vec::with_capacity(51);
-            for slice in slices {
-                let wanted = 51 - texts.len() as i32;
-                let values = (channel, slice, wanted);
-                let found = self.session.execute_unpaged(&self.newest, values).await.unwrap();
-                let found = found.into_rows_result().unwrap();
-                for row in found.rows::<(CqlTimeuuid, Uuid, String)>().unwrap() {
-                    texts.push(row.unwrap().2);
-                }
-                if texts.len() > 50 {
-                    break;
-                }
-            }
-            let more = texts.len() > 50;
-            texts.truncate(50);
-            (texts, more)
+            let (messages, more) = self.messages(channel).await;
+            (messages.into_iter().map(|message| message.content).collect(), more)
         })
+    }
+
+    fn read(&self, channel: [u8; 16]) -> Work<'_, usize> {
+        Box::pin(async move { self.messages(channel).await.0.len() })
     }
 
     fn join(&self, guild: [u8; 16]) -> Work<'_, ()> {

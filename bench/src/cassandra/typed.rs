@@ -67,6 +67,13 @@ impl Contender for Typed {
         })
     }
 
+    fn read(&self, channel: [u8; 16]) -> Work<'_, usize> {
+        Box::pin(async move {
+            let call = self.caller.read_messages(keyway::TimeUuid(channel));
+            call.into_future().await.unwrap().rows.len()
+        })
+    }
+
     fn join(&self, guild: [u8; 16]) -> Work<'_, ()> {
         Box::pin(async move {
             self.caller.join_guild(keyway::Uuid(guild)).into_future().await.unwrap();
