@@ -3,12 +3,14 @@
 //! ```text
 //! lease ─▶ connection ─▶ [BEGIN │ statement │ statement │ COMMIT] ─one write─▶ server
 //!   └ given back when it is known to be clean, closed otherwise
+//! one row ─▶ shared.rs
 //! ```
 //!
 //! Whoever gives up in the middle leaves a connection that is closed, so that no lock outlives its
 //! caller for long: the server ends what it does for a client that is gone.
 
 use super::error::{self, Fault};
+use super::shared::{self, Shared};
 use super::value::Native;
 use data::{Error, ErrorKind, Result};
 use futures_util::future::join_all;
@@ -42,30 +44,53 @@ pub(super) struct Pool {
     config: Config,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
+    /// Those that nobody has for himself.
+    shared: Shared,
     /// What a session is told beside [`SESSION`], once it is known.
     settings: OnceLock<String>,
 }
 
-/// One connection.
+/// A connection that is kept for whoever needs one.
 struct Connection {
-    client: Client,
-    /// By where their text is in memory: it stays there as long as it is kept here.
-    statements: HashMap<usize, (Arc<str>, Statement)>,
+    session: Session,
+    statements: Statements,
+}
+
+/// One connection.
+pub(super) struct Session {
+    pub(super) client: Client,
     driver: JoinHandle<()>,
 }
 
-impl Drop for Connection {
+impl Drop for Session {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
+/// Statements that are prepared on a connection, by where their text is in memory: it stays there as
+/// long as it is kept here.
+#[derive(Default)]
+pub(super) struct Statements(HashMap<usize, (Arc<str>, Statement)>);
+
+impl Statements {
+    pub(super) fn get(&self, text: &Arc<str>) -> Option<Statement> {
+        self.0.get(&text.as_ptr().addr()).map(|(_, statement)| statement.clone())
+    }
+
+    pub(super) fn keep(&mut self, text: &Arc<str>, statement: &Statement) {
+        self.0.insert(text.as_ptr().addr(), (text.clone(), statement.clone()));
+    }
+}
+
 impl Pool {
     pub(super) fn new(config: Config, connections: usize) -> Arc<Pool> {
+        let of_all = shared::of(connections);
         Arc::new(Pool {
             config,
-            permits: Arc::new(Semaphore::new(connections)),
+            permits: Arc::new(Semaphore::new(connections - of_all)),
             idle: Mutex::default(),
+            shared: Shared::new(of_all),
             settings: OnceLock::new(),
         })
     }
@@ -74,7 +99,18 @@ impl Pool {
     pub(super) fn settle(&self, settings: String) {
         if self.settings.set(settings).is_ok() {
             self.idle().clear();
+            self.shared.clear();
         }
+    }
+
+    /// The row that a statement answers, if there is one, read on a connection that others read on
+    /// too. Nothing where there is no such connection.
+    pub(super) async fn shared_row(
+        &self,
+        statement: (&Arc<str>, &[Native<'_>]),
+        until: Instant,
+    ) -> Option<Result<Option<Row>, Fault>> {
+        self.shared.row(self, statement, until).await
     }
 
     /// Takes a connection: one that is kept, or a new one.
@@ -93,18 +129,24 @@ impl Pool {
         let kept = loop {
             let next = self.idle().pop();
             match next {
-                Some(connection) if connection.client.is_closed() => {}
+                Some(connection) if connection.session.client.is_closed() => {}
                 other => break other,
             }
         };
         let connection = match kept {
             Some(connection) => connection,
-            None => self.connect(until).await?,
+            None => {
+                let session = self.connect(until).await?;
+                Connection { session, statements: Statements::default() }
+            }
         };
         Ok(Lease { connection: Some(connection), until, pool: self.clone(), _permit: permit })
     }
 
-    async fn connect(&self, until: Instant) -> Result<Connection> {
+    pub(super) async fn connect(&self, until: Instant) -> Result<Session> {
+        if self.permits.is_closed() {
+            return Err(error::closed());
+        }
         let until = until.min(Instant::now() + CONNECT_WITHIN);
         let connecting = async {
             let connected = self.config.connect(NoTls).await;
@@ -114,14 +156,14 @@ impl Pool {
                 // What went wrong is told to whoever waits for an answer.
                 let _ = connection.await;
             });
-            let connection = Connection { client, statements: HashMap::new(), driver };
+            let session = Session { client, driver };
             let settings = match self.settings.get() {
                 Some(settings) => format!("{SESSION}; {settings}"),
                 None => SESSION.to_string(),
             };
-            let set = connection.client.batch_execute(&settings).await;
+            let set = session.client.batch_execute(&settings).await;
             set.map_err(|error| Fault::from(error).into_error())?;
-            Ok(connection)
+            Ok(session)
         };
         timeout_at(until, connecting).await.unwrap_or_else(|_| Err(error::late()))
     }
@@ -130,6 +172,7 @@ impl Pool {
     pub(super) fn close(&self) {
         self.permits.close();
         self.idle().clear();
+        self.shared.clear();
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -158,7 +201,7 @@ impl Lease {
     /// Gives the connection back: nothing is under way on it.
     pub(super) fn give_back(mut self) {
         if let Some(connection) = self.connection.take()
-            && !connection.client.is_closed()
+            && !connection.session.client.is_closed()
             && !self.pool.permits.is_closed()
         {
             self.pool.idle().push(connection);
@@ -171,20 +214,20 @@ impl Lease {
 
     /// The driver's own handle, for what is done once.
     pub(super) fn client(&self) -> Result<&Client> {
-        self.connection.as_ref().map(|connection| &connection.client).ok_or_else(error::lost)
+        let connection = self.connection.as_ref();
+        connection.map(|connection| &connection.session.client).ok_or_else(error::lost)
     }
 
     /// A statement, prepared on this connection the first time.
     pub(super) async fn statement(&mut self, text: &Arc<str>) -> Result<Statement, Fault> {
         let until = self.until.min(Instant::now() + ANSWER_WITHIN);
         let connection = self.connection()?;
-        let place = text.as_ptr().addr();
-        if let Some((_, statement)) = connection.statements.get(&place) {
-            return Ok(statement.clone());
+        if let Some(statement) = connection.statements.get(text) {
+            return Ok(statement);
         }
-        let prepared = timeout_at(until, connection.client.prepare(text)).await;
+        let prepared = timeout_at(until, connection.session.client.prepare(text)).await;
         let statement = prepared.map_err(|_| Fault::Lost(error::late()))??;
-        connection.statements.insert(place, (text.clone(), statement.clone()));
+        connection.statements.keep(text, &statement);
         Ok(statement)
     }
 
@@ -196,7 +239,7 @@ impl Lease {
         until: Instant,
     ) -> Result<Vec<Vec<Row>>, Fault> {
         let until = until.min(Instant::now() + ANSWER_WITHIN);
-        let client = &self.connection()?.client;
+        let client = &self.connection()?.session.client;
         // All are sent before any is waited for.
         let answers = join_all(requests.into_iter().map(|request| answer(client, request)));
         let Ok(answers) = timeout_at(until, answers).await else {
@@ -231,7 +274,7 @@ impl Lease {
         mut take: impl FnMut(Row) -> Result<bool>,
     ) -> Result<bool, Fault> {
         let statement = self.statement(text).await?;
-        let client = &self.connection()?.client;
+        let client = &self.connection()?.session.client;
         // One clock for all rows: a page has up to a thousand.
         let read = async {
             let mut rows = pin!(client.query_raw(&statement, values).await?);

@@ -23,6 +23,7 @@ mod open;
 mod outcome;
 mod read;
 mod row;
+mod shared;
 mod statement;
 mod steps;
 mod structure;

@@ -1,6 +1,7 @@
 //! Reads: rows by key and stretches of a range, each as one snapshot.
 //!
 //! ```text
+//! get of one row ─▶ one statement, on a connection that others use meanwhile
 //! get of one table ─▶ one statement          get of several ─▶ one transaction, sent at once
 //! scan ─▶ bounds ─▶ stretches ─▶ one statement, in the order of the key, as far as it is asked
 //! ```
@@ -10,6 +11,7 @@
 use super::Ready;
 use super::connection::{Lease, Request};
 use super::error::Fault;
+use super::shared::SMALL;
 use super::steps::{Step, takes};
 use super::tables::Table;
 use super::value::Native;
@@ -71,20 +73,40 @@ async fn one(ready: &Ready, key: &Key) -> Result<Option<Row>> {
     let values = table.values_of(key)?;
     let mut tries = Tries::new();
     loop {
-        let mut lease = ready.pool.lease(tries.until).await?;
-        let mut row = None;
-        let read = lease.read((&table.get, &values), tries.until, |found| {
-            row = Some(table.row(key, &found, 0)?);
-            Ok(true)
-        });
-        match read.await {
-            Ok(_) => {
-                lease.give_back();
-                return Ok(row);
-            }
+        match found(ready, (table, &values), tries.until).await {
+            Ok(found) => return found.map(|found| table.row(key, &found, 0)).transpose(),
             Err(fault) => tries.failed(fault)?,
         }
     }
+}
+
+/// The one row with these values: on a connection that is shared, as long as its table has shown
+/// none that is large.
+async fn found(
+    ready: &Ready,
+    (table, values): (&Table, &[Native<'_>]),
+    until: Instant,
+) -> Result<Option<tokio_postgres::Row>, Fault> {
+    let statement = (&table.get, values);
+    if !table.is_large.load(Ordering::Relaxed)
+        && let Some(found) = ready.pool.shared_row(statement, until).await
+    {
+        if let Ok(Some(row)) = &found
+            && row.raw_size_bytes() > SMALL
+        {
+            table.is_large.store(true, Ordering::Relaxed);
+        }
+        return found;
+    }
+    let mut lease = ready.pool.lease(until).await.map_err(Fault::Refused)?;
+    let mut row = None;
+    let take = |found| {
+        row = Some(found);
+        Ok(true)
+    };
+    lease.read(statement, until, take).await?;
+    lease.give_back();
+    Ok(row)
 }
 
 /// How often a read may lose its connection.

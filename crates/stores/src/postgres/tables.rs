@@ -23,7 +23,7 @@ use keyspace::layout::tables::Purpose;
 use keyspace::model::Type;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio_postgres::types::Type as NativeType;
 
@@ -59,6 +59,8 @@ pub(super) struct Table {
     pub(super) walk: Option<(Arc<str>, Arc<str>)>,
     /// See `sweep`.
     pub(super) sweep: Option<Sweep>,
+    /// Whether it was seen to have large rows, see `shared`.
+    pub(super) is_large: AtomicBool,
     /// Rows that are likely to fit into a page.
     pub(super) page_rows: AtomicUsize,
     /// The same of entries with the rows they name.
@@ -138,6 +140,7 @@ impl Table {
             many: Many::new(&shape, &peeked),
             walk: walk(&shape),
             sweep: Sweep::new(&shape),
+            is_large: AtomicBool::new(false),
             page_rows: AtomicUsize::new(usize::MAX),
             joined_rows: AtomicUsize::new(usize::MAX),
             direct: shape.collection().filter(|of| is_direct(of)).cloned(),

@@ -20,6 +20,7 @@ mod like;
 mod load;
 mod promises;
 mod settings;
+mod shared;
 mod trips;
 mod values;
 
