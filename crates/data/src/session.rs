@@ -188,6 +188,25 @@ impl<'a> Session<'a> {
         Ok(row)
     }
 
+    /// Shows the same row where it lies, if it is there.
+    pub fn look_at_once(
+        &mut self,
+        store: &dyn AtOnce,
+        key: &Key,
+        versions: Versions,
+        show: &mut Show<'_>,
+    ) -> Result<()> {
+        self.look_at(std::slice::from_ref(key));
+        self.usage.round_trips += 1;
+        let mut weight = 0;
+        store.look(key, versions, &mut |row| {
+            weight = row.weight();
+            show(row)
+        })?;
+        self.usage.count_row(weight);
+        Ok(())
+    }
+
     fn count_row(&mut self, key: &Key, row: Option<&Row>) {
         self.usage.count_row(row.map_or(0, |row| key.bytes().len() + row.weight()));
     }

@@ -226,6 +226,15 @@ pub trait AtOnce: fmt::Debug + Send + Sync {
     /// The row under a key, as [`Store::get`] answers it.
     fn row(&self, key: &Key) -> Result<Option<Row>>;
 
+    /// Shows that row where it lies, if it is there.
+    fn look(&self, key: &Key, versions: Versions, show: &mut Show<'_>) -> Result<()> {
+        let _ = versions;
+        if let Some(row) = self.row(key)? {
+            show(&Seen::of(key, &row))?;
+        }
+        Ok(())
+    }
+
     /// The rows under these keys, as [`Store::get`] answers them.
     fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>>;
 

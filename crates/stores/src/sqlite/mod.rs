@@ -210,6 +210,13 @@ impl AtOnce for SqliteStore {
         self.readers.read(|connection, tables| tables.table(key.space())?.get(connection, key))
     }
 
+    fn look(&self, key: &Key, versions: Versions, show: &mut Show<'_>) -> Result<()> {
+        door::check_key(key)?;
+        self.readers.read(|connection, tables| {
+            tables.table(key.space())?.look(connection, (key, versions), show)
+        })
+    }
+
     fn rows(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         door::check_keys(keys)?;
         self.readers.read(|connection, tables| read::get(connection, tables, keys))

@@ -1,5 +1,5 @@
-//! Stretches of a table, and of the entries of an index with the rows they name: one statement
-//! each, in the order of the key.
+//! Rows that are shown where they lie: one by its key, stretches of a table, and stretches of the
+//! entries of an index with the rows they name. One statement each, in the order of the key.
 //!
 //! ```text
 //! SELECT … FROM entries e LEFT JOIN rows r ON … WHERE e.… ORDER BY e.… LIMIT …
@@ -51,6 +51,24 @@ struct Front {
 }
 
 impl Table {
+    /// Shows the row under a key, if it is there.
+    pub(super) fn look(
+        &self,
+        connection: &Connection,
+        (key, versions): (&Key, Versions),
+        show: &mut Show<'_>,
+    ) -> Result<()> {
+        let mut statement = self.getter(connection)?;
+        self.bind_key(&mut statement, key)?;
+        let mut rows = statement.raw_query();
+        let Some(row) = rows.next().map_err(failed)? else { return Ok(()) };
+        let mut bytes = key.as_ref().to_vec();
+        let mut fields = [Scalar::Null; SCALARS_MAX];
+        let record = self.shown_record().map(|record| (record, &mut fields));
+        show(&self.seen((row, 0), &mut bytes, record, versions)?)?;
+        Ok(())
+    }
+
     /// Shows the rows of a stretch of a scan, one after the other.
     pub(super) fn each(
         &self,

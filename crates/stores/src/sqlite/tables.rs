@@ -233,7 +233,7 @@ impl Table {
         Ok(values)
     }
 
-    fn bind_key(&self, statement: &mut Statement<'_>, key: &Key) -> Result<()> {
+    pub(super) fn bind_key(&self, statement: &mut Statement<'_>, key: &Key) -> Result<()> {
         let first = self.bind_literal(statement)?;
         self.bind_segments(statement, first + 1, key)
     }

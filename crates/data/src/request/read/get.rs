@@ -8,7 +8,7 @@ use crate::request::prepare::Prepared;
 use crate::request::segments::Filling;
 use crate::request::{Answer, Call, Record, Showing};
 use crate::session::Session;
-use crate::store::{AtOnce, Key, Keyed, Row, Seen};
+use crate::store::{AtOnce, Key, Keyed, Row};
 
 /// One row, or many.
 pub(super) async fn get(session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
@@ -80,12 +80,14 @@ pub(super) fn show(
     call: &Call<'_>,
     showing: &mut Showing<'_>,
 ) -> Result<()> {
-    let key = key_of(call.pattern, &CallInputs::new(call, session.now))?;
-    let row = session.get_at_once(store, &key)?;
-    match row.filter(|row| row.is_live(session.now)) {
-        Some(row) => showing.show(&Seen::of(&key, &row)),
-        None => Ok(()),
-    }
+    let now = session.now;
+    let key = key_of(call.pattern, &CallInputs::new(call, now))?;
+    session.look_at_once(store, &key, showing.versions, &mut |row| {
+        if row.is_live(now) {
+            showing.show(row)?;
+        }
+        Ok(true)
+    })
 }
 
 /// The record of a row that was read, if it is there and the caller's.
