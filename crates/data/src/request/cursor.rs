@@ -31,6 +31,8 @@ const LIFE: Milliseconds = 24 * 60 * 60 * 1_000;
 const TEXT_BYTES_MAX: usize = 2_048;
 /// Bytes of a nonce.
 const NONCE_BYTES: usize = 24;
+/// Room for what is sealed, with its tag: most keys are short.
+const BODY_USUAL: usize = 128;
 /// The marks of a body.
 const AFTER_KEY: u8 = 1;
 const AFTER_SLICE: u8 = 2;
@@ -94,7 +96,8 @@ impl CursorKey {
     ) -> Result<String> {
         let mut nonce = [0; NONCE_BYTES];
         random.fill(&mut nonce);
-        let mut body = now.saturating_add(LIFE).to_be_bytes().to_vec();
+        let mut body = Vec::with_capacity(BODY_USUAL);
+        body.extend_from_slice(&now.saturating_add(LIFE).to_be_bytes());
         match mark {
             Mark::Key(key) => {
                 body.push(AFTER_KEY);
@@ -108,9 +111,11 @@ impl CursorKey {
         let payload = Payload { msg: &body, aad: bound };
         let sealed = self.current.cipher.encrypt(&XNonce::from(nonce), payload);
         let unsealed = |_| Error::new(ErrorKind::Internal, "a cursor cannot be sealed");
-        let mut bytes = vec![self.current.id];
+        let sealed = sealed.map_err(unsealed)?;
+        let mut bytes = Vec::with_capacity(1 + NONCE_BYTES + sealed.len());
+        bytes.push(self.current.id);
         bytes.extend_from_slice(&nonce);
-        bytes.extend(sealed.map_err(unsealed)?);
+        bytes.extend_from_slice(&sealed);
         Ok(scalar_text(&key::Value::bytes(&bytes))?.into_owned())
     }
 

@@ -59,10 +59,11 @@ impl Prepared {
     pub fn given_from_text(
         &self,
         keyspace: &Keyspace,
-        arguments: &[(String, String)],
+        arguments: &[(impl AsRef<str>, impl AsRef<str>)],
     ) -> Result<Vec<Given>> {
         let mut given = vec![Given::Missing; self.pattern.arguments.len()];
         for (name, text) in arguments {
+            let (name, text) = (name.as_ref(), text.as_ref());
             let (argument, slot) = self.place(keyspace, &mut given, name)?;
             if *slot != Given::Missing {
                 return Err(Error::new(ErrorKind::Argument, "an argument is given twice")
@@ -71,6 +72,11 @@ impl Prepared {
             *slot = from_text(keyspace, argument, text).map_err(|e| e.with("argument", name))?;
         }
         Ok(given)
+    }
+
+    /// Whether there is an argument that people know by this name.
+    pub fn takes(&self, name: &str) -> bool {
+        self.shown.iter().any(|shown| shown == name)
     }
 
     /// The argument with a name, and the place for what is given for it. Whoever tries to say whose

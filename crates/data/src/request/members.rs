@@ -164,6 +164,8 @@ macro_rules! either {
 }
 
 either! {
+    /// The next member, if it is an unsigned integer.
+    u64, u64;
     /// The next member, if it is a float.
     f64, f64;
     /// The next member, if it is a UUID.

@@ -74,13 +74,29 @@ pub fn from_hex(text: &str) -> Option<u64> {
 /// The letters of a UUID.
 pub fn uuid_letters(bytes: [u8; 16]) -> [u8; 36] {
     let mut letters = [b'-'; 36];
-    let places = letters.iter_mut().enumerate();
-    let places = places.filter(|(place, _)| !matches!(place, 8 | 13 | 18 | 23));
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, *byte]);
-    for ((_, place), half) in places.zip(halves) {
-        *place = digit(HEX, u64::from(half));
+    for (place, byte) in UUID_PLACES.into_iter().zip(bytes) {
+        if let Some(pair) = letters.get_mut(place..).and_then(|behind| behind.first_chunk_mut()) {
+            *pair = HEX_PAIRS.get(usize::from(byte)).copied().unwrap_or(*b"??");
+        }
     }
     letters
+}
+
+/// Where the two digits of each byte of a UUID stand.
+const UUID_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/// The two digits of each byte.
+static HEX_PAIRS: [[u8; 2]; 256] = hex_pairs();
+
+#[expect(clippy::indexing_slicing, reason = "only ever made while the program is compiled")]
+const fn hex_pairs() -> [[u8; 2]; 256] {
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < pairs.len() {
+        pairs[byte] = [HEX[byte >> 4], HEX[byte & 15]];
+        byte += 1;
+    }
+    pairs
 }
 
 pub fn uuid(bytes: [u8; 16]) -> String {
