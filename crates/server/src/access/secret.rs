@@ -67,14 +67,13 @@ impl Token {
         let (front, checksum) = text.split_at_checked(text.len().checked_sub(CHECKSUM_LETTERS)?)?;
         let front = front.strip_suffix('_')?;
         let (front, secret) = front.split_at_checked(front.len().checked_sub(SECRET_LETTERS)?)?;
-        let mut parts = front.strip_suffix('_')?.split('_');
-        let (mark, kind, id) = (parts.next()?, parts.next()?, parts.next()?);
+        let (kind, id) = front.strip_prefix("kw_")?.strip_suffix('_')?.split_once('_')?;
         // The decoder may want room for letters that are not there.
         let mut decoded = [0; SECRET_BYTES + 1];
         let count = URL_SAFE_NO_PAD.decode_slice(secret, &mut decoded).ok()?;
         let secret = *decoded.first_chunk::<SECRET_BYTES>().filter(|_| count == SECRET_BYTES)?;
         let token = Token { kind: Kind::from_name(kind)?, id: id.to_string(), secret };
-        let is_whole = mark == "kw" && parts.next().is_none() && id.len() == ID_LETTERS;
+        let is_whole = id.len() == ID_LETTERS && !id.contains('_');
         (is_whole && sum(text.get(..text.len() - CHECKSUM_LETTERS)?) == *checksum.as_bytes())
             .then_some(token)
     }

@@ -87,9 +87,11 @@ pub async fn one(
 fn read(query: &str) -> Result<Asked, Problem> {
     let mut asked = Asked { limit: ROWS_USUAL, ..Asked::default() };
     for (name, value) in query::read(query)? {
-        match name.as_str() {
-            "after" => asked.after = Some(value),
-            "under" => asked.under = Some(value).filter(|text| !text.trim().is_empty()),
+        match name.as_ref() {
+            "after" => asked.after = Some(value.into_owned()),
+            "under" => {
+                asked.under = Some(value.into_owned()).filter(|text| !text.trim().is_empty())
+            }
             "limit" => {
                 let limit = value.parse().ok().filter(|limit| (1..=ROWS_MAX).contains(limit));
                 let wrong = || argument("limit", "a page has 1 to 500 rows");

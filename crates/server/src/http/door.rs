@@ -86,7 +86,6 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
     let service = &endpoints.service;
     let begun = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_string());
-    let is_page = !service.positions.contains_key(path.strip_prefix('/').unwrap_or_default());
     let span = tracing::info_span!("request", otel.name = path, otel.kind = "server", %method,
         status = Empty, round_trips = Empty, rows = Empty);
     traces::join(&span, request.headers());
@@ -104,7 +103,11 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
         %method, path, status, problem = told,
         microseconds = begun.elapsed().as_micros() as u64, round_trips, rows, "request"
     );
-    protect(response.headers_mut(), is_page);
+    // Answers of patterns have their headers already.
+    if !response.headers().contains_key(CONTENT_SECURITY_POLICY) {
+        let name = path.strip_prefix('/').unwrap_or_default();
+        protect(response.headers_mut(), !service.positions.contains_key(name));
+    }
     response
 }
 
@@ -211,7 +214,7 @@ fn trusted(headers: &HeaderMap) -> Result<Principal, Problem> {
 
 /// Headers that keep browsers from doing what nobody asked for. What a page may load and say of
 /// itself is of no concern where there is none.
-fn protect(headers: &mut HeaderMap, is_page: bool) {
+pub(super) fn protect(headers: &mut HeaderMap, is_page: bool) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };

@@ -1,7 +1,7 @@
 //! One endpoint a pattern.
 
 use super::problem::Problem;
-use super::{conditions, query, stream, strict};
+use super::{conditions, door, query, stream, strict};
 use crate::access::Principal;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
@@ -20,11 +20,8 @@ use http_body_util::{BodyExt, Limited};
 use keyspace::model::{Allow, Verb};
 use serde_json::Value as Json;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
-
-/// Headers of an answer, about.
-const HEADERS: usize = 12;
 
 /// A call that can be made, again and again if it reads.
 #[derive(Clone, Debug)]
@@ -132,13 +129,10 @@ fn from_query(
     let mut texts = query::read(query.unwrap_or_default())?;
     let keyspace = service.keyway.keyspace();
     let mut watches = headers.get(ACCEPT).is_some_and(|accept| accept == stream::TYPE);
-    let is_argument = |name: &str| {
-        prepared.pattern.arguments.iter().any(|known| keyspace.shown(&known.name) == name)
-    };
-    if !is_argument(stream::PARAMETER) {
+    if !prepared.takes(stream::PARAMETER) {
         let before = texts.len();
         texts.retain(|(name, value)| {
-            name != stream::PARAMETER || !matches!(value.as_str(), "" | "1" | "true")
+            name != stream::PARAMETER || !matches!(value.as_ref(), "" | "1" | "true")
         });
         watches |= texts.len() < before;
     }
@@ -163,11 +157,11 @@ fn from_body(
     let keyspace = service.keyway.keyspace();
     if let Some(version) = conditions::expected(headers, &prepared.pattern)? {
         let name = keyspace.shown("if_version");
-        if members.iter().any(|(given, _)| *given == name) {
+        if members.iter().any(|(given, _)| **given == name) {
             let title = "the version is given twice: as If-Match and in the body";
             return Err(Problem::new(StatusCode::BAD_REQUEST, "if_match", title));
         }
-        members.push((name, Json::String(version)));
+        members.push((Cow::Owned(name), Json::String(version)));
     }
     let members = members.into_iter().map(|(name, json)| (name, Cow::Owned(json)));
     Ok(prepared.given_from_members(keyspace, members)?)
@@ -291,13 +285,15 @@ async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> (Respo
     };
     let is_known = pattern.verb.is_read()
         && version.is_some_and(|version| conditions::is_known(headers, version));
+    let tag = version.and_then(conditions::tag);
+    let is_json = !is_known && body.is_ok();
     let mut response = match (is_known, body) {
         (true, _) => StatusCode::NOT_MODIFIED.into_response(),
-        (false, Ok(body)) => json(body),
+        (false, Ok(body)) => json(body, tag.clone()),
         (false, Err(problem)) => problem.into_response(),
     };
     let headers = response.headers_mut();
-    if let Some(tag) = version.and_then(conditions::tag) {
+    if let Some(tag) = tag.filter(|_| !is_json) {
         headers.insert(ETAG, tag);
     }
     // What one caller is answered is nobody else's.
@@ -305,21 +301,41 @@ async fn respond(service: &Service, asked: Asked, headers: &HeaderMap) -> (Respo
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
         let vary = HeaderValue::from_static("authorization, accept, accept-encoding");
         headers.insert(header::VARY, vary);
-    } else {
+    } else if !is_json {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     (response, usage)
 }
 
-/// A response that is JSON.
-fn json(body: Vec<u8>) -> Response {
+/// A response that is JSON, for whoever asked alone.
+fn json(body: Vec<u8>, tag: Option<HeaderValue>) -> Response {
     let mut response = Response::new(Body::from(body));
-    // With room for all that every response has.
-    let mut headers = HeaderMap::with_capacity(HEADERS);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    *response.headers_mut() = headers;
+    let headers = response.headers_mut();
+    match tag {
+        Some(tag) => {
+            headers.clone_from(&OF_VERSIONS);
+            headers.insert(ETAG, tag);
+        }
+        None => headers.clone_from(&OF_JSON),
+    }
     response
 }
+
+/// Headers of every answer that is JSON: to copy them costs less than to put them together.
+static OF_JSON: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    door::protect(&mut headers, false);
+    headers
+});
+
+/// The same with a place for a tag.
+static OF_VERSIONS: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let mut headers = OF_JSON.clone();
+    headers.insert(ETAG, HeaderValue::from_static("\"\""));
+    headers
+});
 
 /// The problem that an error is, where a request had conditions.
 fn refusal(error: &Error, headers: &HeaderMap) -> Problem {

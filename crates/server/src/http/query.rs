@@ -3,12 +3,16 @@
 use super::problem::Problem;
 use axum::http::StatusCode;
 use percent_encoding::percent_decode;
+use std::borrow::Cow;
 
 /// Parameters of one request, at most.
 const PARAMETERS_MAX: usize = 1_000;
 
-/// The names and values of a query, in their order.
-pub fn read(query: &str) -> Result<Vec<(String, String)>, Problem> {
+/// A parameter: its name and its value, where they stand if nothing in them is undone.
+pub type Parameter<'q> = (Cow<'q, str>, Cow<'q, str>);
+
+/// The parameters of a query, in their order.
+pub fn read(query: &str) -> Result<Vec<Parameter<'_>>, Problem> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     let mut read = Vec::new();
     for part in parts {
@@ -25,10 +29,13 @@ pub fn read(query: &str) -> Result<Vec<(String, String)>, Problem> {
 }
 
 /// Percent signs and pluses undone, as browsers write them.
-fn text(written: &str) -> Result<String, Problem> {
+fn text(written: &str) -> Result<Cow<'_, str>, Problem> {
+    if !written.bytes().any(|byte| matches!(byte, b'+' | b'%')) {
+        return Ok(Cow::Borrowed(written));
+    }
     let spaced = written.replace('+', " ");
     let decoded = percent_decode(spaced.as_bytes()).decode_utf8();
-    decoded.map(|text| text.into_owned()).map_err(|_| {
+    decoded.map(|text| Cow::Owned(text.into_owned())).map_err(|_| {
         let title = "a parameter is not UTF-8 text";
         Problem::new(StatusCode::BAD_REQUEST, "query", title)
     })
@@ -42,7 +49,7 @@ mod tests {
     fn a_query_is_read_as_browsers_write_it() {
         let read = read("a=1&b=x+y%26%3D&c&=d&&e=%C3%A9").unwrap();
         let pairs: Vec<(&str, &str)> =
-            read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            read.iter().map(|(name, value)| (name.as_ref(), value.as_ref())).collect();
         assert_eq!(pairs, [("a", "1"), ("b", "x y&="), ("c", ""), ("", "d"), ("e", "é")]);
     }
 

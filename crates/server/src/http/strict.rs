@@ -2,6 +2,7 @@
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
+use std::borrow::Cow;
 use std::fmt;
 
 /// How deep lists and objects may lie in each other.
@@ -22,7 +23,7 @@ pub fn object(bytes: &[u8]) -> Result<Map<String, Json>, String> {
 }
 
 /// The members of the one object that the bytes are, in their order; none of no bytes.
-pub fn members(bytes: &[u8]) -> Result<Vec<(String, Json)>, String> {
+pub fn members(bytes: &[u8]) -> Result<Vec<(Cow<'_, str>, Json)>, String> {
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
@@ -124,7 +125,7 @@ impl<'de> Visitor<'de> for Strict {
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, Json)>;
+    type Value = Vec<(Cow<'de, str>, Json)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a JSON object")
@@ -133,7 +134,7 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let inside = Strict { depth: DEPTH_MAX }.deeper()?;
         let mut members: Self::Value = Vec::with_capacity(MEMBERS_USUAL);
-        while let Some(name) = object.next_key::<String>()? {
+        while let Some(name) = object.next_key_seed(Name)? {
             if members.len() == MEMBERS_MAX {
                 return Err(A::Error::custom(format!("more than {MEMBERS_MAX} members")));
             }
@@ -143,6 +144,33 @@ impl<'de> Visitor<'de> for Members {
             members.push((name, object.next_value_seed(inside)?));
         }
         Ok(members)
+    }
+}
+
+/// A name, where it stands if it has no escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_string()))
     }
 }
 
@@ -188,7 +216,9 @@ mod tests {
     fn arguments_are_read_as_any_other_object() {
         assert_eq!(members(b""), Ok(Vec::new()));
         let text = br#"{"b":[{"c":1}],"a":"x"}"#;
-        let read = Json::Object(members(text).unwrap().into_iter().collect());
+        let members_of = members(text).unwrap().into_iter();
+        let read = Json::Object(members_of.map(|(name, json)| (name.into(), json)).collect());
+        assert_eq!(members(br#"{"\u0061":1}"#).unwrap()[0].0, "a");
         assert_eq!(read, Json::Object(object(text).unwrap()));
         let inside = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         let deep = |levels: usize| format!(r#"{{"a":{}}}"#, inside(levels));
