@@ -57,9 +57,29 @@ impl Draft {
         disk: &dyn Disk,
         effects: Vec<Effect>,
     ) -> Result<()> {
+        let mut added = Vec::with_capacity(effects.len());
+        let taken = self.try_take(memory, disk, effects, &mut added);
+        if taken.is_err() {
+            for (path, owner) in added.into_iter().rev() {
+                match owner {
+                    Some(owner) => drop(self.paths.insert(path, owner)),
+                    None => self.paths.remove(&path),
+                }
+            }
+        }
+        taken
+    }
+
+    /// The same, with the paths it has added, and whose they were.
+    fn try_take(
+        &mut self,
+        memory: &Memory,
+        disk: &dyn Disk,
+        effects: Vec<Effect>,
+        added: &mut Vec<(Arc<str>, Option<Key>)>,
+    ) -> Result<()> {
         let mut rows = Vec::with_capacity(effects.len());
-        let mut entries = Vec::new();
-        let mut paths = Paths::default();
+        let mut entries = Vec::with_capacity(effects.len());
         for (key, row) in effects {
             if memory.tree.rows(key.space())?.is_none() {
                 if row.as_ref().is_some_and(|row| row.trail.is_some()) {
@@ -67,35 +87,34 @@ impl Draft {
                 }
                 // What cannot be a line of a file is refused before anything is written.
                 if let Some(index) = memory.tree.index(key.space()) {
-                    let path = index.path(memory.tree.case, &key)?;
+                    let path: Arc<str> = index.path(memory.tree.case, &key)?.into();
                     index.content(row.iter().map(|row| (&key, row)))?;
                     let owner = owner_of_index(key.space());
-                    self.check_path(memory, disk, &paths, &owner, &path)?;
-                    paths.0.insert(path.into(), owner);
+                    self.check_path(memory, disk, &owner, &path)?;
+                    added.push((path.clone(), self.paths.insert(path, owner)));
                 }
                 entries.push((key, row));
                 continue;
             }
             let drafted = match row {
                 None => None,
-                Some(row) => Some(self.draft_row(memory, disk, &mut paths, &key, row)?),
+                Some(row) => {
+                    let drafted = self.draft_row(memory, &key, row)?;
+                    for RowFile { path, .. } in drafted.known.files() {
+                        self.check_path(memory, disk, &key, path)?;
+                        added.push((path.clone(), self.paths.insert(path.clone(), key.clone())));
+                    }
+                    Some(drafted)
+                }
             };
             rows.push((key, drafted));
         }
-        self.paths.0.extend(paths.0);
         self.rows.extend(rows);
         self.entries.extend(entries);
         Ok(())
     }
 
-    fn draft_row(
-        &self,
-        memory: &Memory,
-        disk: &dyn Disk,
-        paths: &mut Paths,
-        key: &Key,
-        row: Row,
-    ) -> Result<Drafted> {
+    fn draft_row(&self, memory: &Memory, key: &Key, row: Row) -> Result<Drafted> {
         if row.trail.is_some() {
             return Err(no_trails());
         }
@@ -122,22 +141,11 @@ impl Draft {
         let (version, expires) = (row.version, row.expires);
         let content = Content::Held(row.value);
         let known = Known { version, expires, main, fields, content };
-        for file in known.files() {
-            self.check_path(memory, disk, paths, key, &file.path)?;
-            paths.0.insert(file.path.clone(), key.clone());
-        }
         Ok(Drafted { known, contents })
     }
 
     /// Whether a file can be written where the row wants it.
-    fn check_path(
-        &self,
-        memory: &Memory,
-        disk: &dyn Disk,
-        paths: &Paths,
-        key: &Key,
-        path: &str,
-    ) -> Result<()> {
+    fn check_path(&self, memory: &Memory, disk: &dyn Disk, key: &Key, path: &str) -> Result<()> {
         let is_gone = |owner: &Key| matches!(self.rows.get(owner), Some(None));
         match memory.paths.owner(path) {
             Some(owner) if owner == key => return Ok(()),
@@ -146,13 +154,10 @@ impl Draft {
             }
             _ => {}
         }
-        for known in [&self.paths, paths] {
-            let another = known.owner(path).is_some_and(|owner| owner != key && !is_gone(owner));
-            if another {
-                return Err(error::in_the_way(path, "the file of another row"));
-            }
+        if self.paths.owner(path).is_some_and(|owner| owner != key && !is_gone(owner)) {
+            return Err(error::in_the_way(path, "the file of another row"));
         }
-        if [&memory.paths, &self.paths, paths].iter().any(|known| known.is_crossed(path)) {
+        if memory.paths.is_crossed(path) || self.paths.is_crossed(path) {
             return Err(error::in_the_way(path, "a directory, or a file instead of one"));
         }
         if self.free.contains(path) {
