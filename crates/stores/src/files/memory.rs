@@ -164,45 +164,35 @@ impl Memory {
     }
 
     /// Makes a row what it now is, or lets it go.
-    pub(super) fn set_row(&mut self, key: Key, known: Option<Known>) {
-        if let Some(Slot::Row(before)) = self.remove(&key) {
+    pub(super) fn set_row(&mut self, key: Key, known: Option<Arc<Known>>) {
+        let before = match &known {
+            Some(known) => self.insert(key.clone(), Slot::Row(known.clone())),
+            None => self.remove(&key),
+        };
+        if let Some(Slot::Row(before)) = before {
             for file in before.files() {
                 self.paths.remove(&file.path);
                 self.leaving.insert(file.path.clone());
             }
         }
-        let Some(known) = known else { return };
-        for file in known.files() {
+        for file in known.iter().flat_map(|known| known.files()) {
             self.leaving.remove(&file.path);
             self.paths.insert(file.path.clone(), key.clone());
         }
-        self.insert(key, Slot::Row(Arc::new(known)));
     }
 
-    /// Changes what is known of a row whose end and files stay where they are.
-    pub(super) fn know(&mut self, key: &Key, known: Known) {
-        if let Some(slot) = self.slots.get_mut(key) {
-            *slot = Slot::Row(Arc::new(known));
+    /// What is known of a row, to be replaced: its end and its files stay where they are.
+    pub(super) fn known_mut(&mut self, key: &Key) -> Option<&mut Arc<Known>> {
+        match self.slots.get_mut(key) {
+            Some(Slot::Row(known)) => Some(known),
+            _ => None,
         }
     }
 
     /// Makes an entry or a claim what it now is, or lets it go.
     pub(super) fn set_entry(&mut self, key: Key, row: Option<Row>) -> Result<()> {
-        let before = self.remove(&key);
-        if self.owners.is_some() {
-            if let Some(Slot::Entry(before)) = &before {
-                self.disown(&key, before)?;
-            }
-            if let Some(row) = &row {
-                self.own(&key, row)?;
-            }
-        }
-        let path = match self.tree.index(key.space()) {
-            Some(index) => Some(index.path(self.tree.case, &key)?),
-            None => None,
-        };
-        if let Some(path) = path {
-            let path: Arc<str> = path.into();
+        if let Some(index) = self.tree.index(key.space()) {
+            let path: Arc<str> = index.path(self.tree.case, &key)?.into();
             let entries = self.index_files.entry(path.clone()).or_default();
             match row {
                 Some(_) => entries.insert(key.clone()),
@@ -215,9 +205,18 @@ impl Memory {
                 self.paths.insert(path, owner_of_index(key.space()));
             }
         }
-        if let Some(row) = row {
-            self.insert(key, Slot::Entry(row));
+        if self.owners.is_some() {
+            if let Some(Slot::Entry(before)) = self.slots.get(&key).cloned() {
+                self.disown(&key, &before)?;
+            }
+            if let Some(row) = &row {
+                self.own(&key, row)?;
+            }
         }
+        match row {
+            Some(row) => self.insert(key, Slot::Entry(row)),
+            None => self.remove(&key),
+        };
         Ok(())
     }
 
@@ -286,11 +285,19 @@ impl Memory {
         Ok(())
     }
 
-    fn insert(&mut self, key: Key, slot: Slot) {
-        if let Some(at) = slot.expires() {
-            self.endings.insert((at, key.clone()));
+    /// Puts a slot under a key; answers what was there.
+    fn insert(&mut self, key: Key, slot: Slot) -> Option<Slot> {
+        let at = slot.expires();
+        let is_ending = at.is_some() || !self.endings.is_empty();
+        let ending = is_ending.then(|| key.clone());
+        let before = self.slots.insert(key, slot);
+        if let Some(key) = ending {
+            if let Some(earlier) = before.as_ref().and_then(Slot::expires) {
+                self.endings.remove(&(earlier, key.clone()));
+            }
+            self.endings.extend(at.map(|at| (at, key)));
         }
-        self.slots.insert(key, slot);
+        before
     }
 
     fn remove(&mut self, key: &Key) -> Option<Slot> {
