@@ -210,7 +210,9 @@ impl Committer {
                         now.hash = before.hash;
                     }
                 }
-                shared.change()?.know(key, damaged);
+                if let Some(known) = shared.change()?.known_mut(key) {
+                    *known = Arc::new(damaged);
+                }
                 Ok(())
             }
         }
@@ -265,8 +267,9 @@ impl Committer {
                 shared.report(&row.known.main.path, collision);
             }
         }
-        self.changed_rows.insert(key.clone(), Some(row.known.filed()));
-        memory.set_row(key.clone(), Some(row.known));
+        let known = Arc::new(row.known);
+        self.changed_rows.insert(key.clone(), Some(known.clone()));
+        memory.set_row(key.clone(), Some(known));
         self.write_index_files(&memory, files)
     }
 

@@ -154,7 +154,7 @@ impl Committer {
         let failed = |error| error::file(error, &super::journal::path_of(number));
         self.journal.sync().map_err(failed)?;
         let pending = std::mem::take(&mut self.pending);
-        let mut stamps: HashMap<Arc<str>, Stamp> = HashMap::new();
+        let mut stamps: HashMap<Arc<str>, Stamp> = HashMap::with_capacity(pending.files.len());
         let disk = self.shared.disk.clone();
         for (path, change) in &pending.files {
             match &change.after {
@@ -175,17 +175,20 @@ impl Committer {
             memory.has_left(&change.path);
         }
         for (key, hashes) in pending.held {
-            let Some(known) = memory.known(&key).filter(|known| known.hashes() == hashes) else {
-                continue;
-            };
-            let mut known = known.as_ref().clone();
+            let current = memory.known_mut(&key).filter(|known| known.hashes() == hashes);
+            let Some(current) = current else { continue };
+            let mut known = current.as_ref().clone();
             for file in std::iter::once(&mut known.main).chain(&mut known.fields) {
                 file.stamp = stamps.get(&file.path).copied().or(file.stamp);
             }
             if let Content::Held(value) = std::mem::replace(&mut known.content, Content::Filed) {
                 self.shared.cache.insert(key.clone(), hashes, value);
             }
-            memory.know(&key, known);
+            *current = Arc::new(known);
+            // The next checkpoint keeps no content.
+            if let Some(Some(changed)) = self.changed_rows.get_mut(&key) {
+                *changed = current.clone();
+            }
         }
         Ok(())
     }

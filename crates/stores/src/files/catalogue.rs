@@ -54,7 +54,7 @@ impl Committer {
             self.apply()?;
             let memory = self.shared.memory()?;
             let known = memory.slots.keys().filter_map(|key| Some((key, memory.known(key)?)));
-            self.kept = known.map(|(key, known)| (key.clone(), known.filed())).collect();
+            self.kept = known.map(|(key, known)| (key.clone(), Arc::new(known.filed()))).collect();
         }
         let tree = Arc::new(Tree::new(schema.clone(), self.format.case)?);
         let loaded = load(&self.shared, tree, &self.kept, self.time)?;

@@ -44,10 +44,10 @@ pub(super) struct Committer {
     pub(super) pending: Pending,
     /// What is in the files and not yet in a checkpoint.
     pub(super) touched: Touched,
-    pub(super) changed_rows: HashMap<Key, Option<Known>>,
+    pub(super) changed_rows: HashMap<Key, Option<Arc<Known>>>,
     pub(super) commits: Vec<Committed>,
     /// What was kept of the rows, until their files have been looked at.
-    pub(super) kept: BTreeMap<Key, Known>,
+    pub(super) kept: BTreeMap<Key, Arc<Known>>,
     pub(super) is_loaded: bool,
     /// The latest time any batch brought.
     pub(super) time: Milliseconds,
@@ -119,9 +119,11 @@ impl Committer {
             return Ok(entry.clone());
         }
         if let Some(free) = self.notice(key)? {
-            draft.free.insert(free);
+            draft.free.insert(key.clone(), free.into());
             return Ok(None);
         }
+        // Somebody may have put a file there since it was asked for an earlier batch.
+        draft.free.remove(key);
         let (known, tree) = {
             let memory = self.shared.memory()?;
             match memory.slot(key) {

@@ -12,12 +12,13 @@ use super::disk::{Disk, Kind};
 use super::error;
 use super::journal::{FileChange, Group};
 use super::memory::{Memory, Paths, owner_of_index, row_of};
+use super::path::PathTemplate;
 use super::row::{Committed, Content, Known, RowFile, hash_of};
 use bytes::Bytes;
 use data::store::judge::Effect;
 use data::store::{Key, Row};
 use data::{Error, ErrorKind, Result};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a group of batches does.
@@ -26,8 +27,9 @@ pub(super) struct Draft {
     pub(super) rows: HashMap<Key, Option<Drafted>>,
     pub(super) entries: HashMap<Key, Option<Row>>,
     pub(super) commits: Vec<Committed>,
-    /// Paths of which the disk has said that nothing is there.
-    pub(super) free: HashSet<String>,
+    /// Where the files of rows that are not there would be, if their keys alone tell and the disk
+    /// has said that nothing is there.
+    pub(super) free: HashMap<Key, Arc<str>>,
     /// The files of its rows.
     paths: Paths,
 }
@@ -35,8 +37,10 @@ pub(super) struct Draft {
 /// A row as it will be.
 #[derive(Clone, Debug)]
 pub(super) struct Drafted {
-    pub(super) known: Known,
+    pub(super) known: Arc<Known>,
     contents: Contents,
+    /// The row as it is.
+    before: Option<Arc<Known>>,
 }
 
 impl Drafted {
@@ -57,9 +61,29 @@ impl Draft {
         disk: &dyn Disk,
         effects: Vec<Effect>,
     ) -> Result<()> {
+        let mut added = Vec::with_capacity(effects.len());
+        let taken = self.try_take(memory, disk, effects, &mut added);
+        if taken.is_err() {
+            for (path, owner) in added.into_iter().rev() {
+                match owner {
+                    Some(owner) => drop(self.paths.insert(path, owner)),
+                    None => self.paths.remove(&path),
+                }
+            }
+        }
+        taken
+    }
+
+    /// The same, with the paths it has added, and whose they were.
+    fn try_take(
+        &mut self,
+        memory: &Memory,
+        disk: &dyn Disk,
+        effects: Vec<Effect>,
+        added: &mut Vec<(Arc<str>, Option<Key>)>,
+    ) -> Result<()> {
         let mut rows = Vec::with_capacity(effects.len());
-        let mut entries = Vec::new();
-        let mut paths = Paths::default();
+        let mut entries = Vec::with_capacity(effects.len());
         for (key, row) in effects {
             if memory.tree.rows(key.space())?.is_none() {
                 if row.as_ref().is_some_and(|row| row.trail.is_some()) {
@@ -67,77 +91,75 @@ impl Draft {
                 }
                 // What cannot be a line of a file is refused before anything is written.
                 if let Some(index) = memory.tree.index(key.space()) {
-                    let path = index.path(memory.tree.case, &key)?;
+                    let path: Arc<str> = index.path(memory.tree.case, &key)?.into();
                     index.content(row.iter().map(|row| (&key, row)))?;
                     let owner = owner_of_index(key.space());
-                    self.check_path(memory, disk, &paths, &owner, &path)?;
-                    paths.0.insert(path.into(), owner);
+                    self.check_path(memory, disk, &owner, &path)?;
+                    added.push((path.clone(), self.paths.insert(path, owner)));
                 }
                 entries.push((key, row));
                 continue;
             }
             let drafted = match row {
                 None => None,
-                Some(row) => Some(self.draft_row(memory, disk, &mut paths, &key, row)?),
+                Some(row) => {
+                    let drafted = self.draft_row(memory, &key, row)?;
+                    for RowFile { path, .. } in drafted.known.files() {
+                        self.check_path(memory, disk, &key, path)?;
+                        added.push((path.clone(), self.paths.insert(path.clone(), key.clone())));
+                    }
+                    Some(drafted)
+                }
             };
             rows.push((key, drafted));
         }
-        self.paths.0.extend(paths.0);
         self.rows.extend(rows);
         self.entries.extend(entries);
         Ok(())
     }
 
-    fn draft_row(
-        &self,
-        memory: &Memory,
-        disk: &dyn Disk,
-        paths: &mut Paths,
-        key: &Key,
-        row: Row,
-    ) -> Result<Drafted> {
+    fn draft_row(&self, memory: &Memory, key: &Key, row: Row) -> Result<Drafted> {
         if row.trail.is_some() {
             return Err(no_trails());
         }
         let tree = &memory.tree;
         let Some(files) = tree.rows(key.space())? else { return Err(no_trails()) };
-        let segments = tree.segments(files, key)?;
         let slots = files.collection.decode(&row.value)?;
         let contents = files.contents(&slots)?;
-        let before = memory.known(key);
-        let file = |path: String, content: &Bytes| {
-            let (path, hash): (Arc<str>, _) = (path.into(), hash_of(content));
-            let known = before.and_then(|known| known.files().find(|file| file.path == path));
+        let free = self.free.get(key);
+        let before = match free {
+            Some(_) => None,
+            None => memory.known(key).cloned(),
+        };
+        let file = |path: Arc<str>, content: &Bytes| {
+            let hash = hash_of(content);
+            let mut files = before.iter().flat_map(|known| known.files());
+            let known = files.find(|file| file.path == path);
             // A file that stays as it is need not be written.
             let same = known.filter(|file| file.hash == hash);
             RowFile { path, hash, stamp: same.and_then(|file| file.stamp) }
         };
-        let main = file(files.main.path(tree.case, &segments, &slots)?, &contents.main);
+        let path = |template: &PathTemplate| {
+            let segments = tree.segments(files, key)?;
+            template.path(tree.case, &segments, &slots).map(Arc::from)
+        };
+        let main = match free {
+            Some(path) => path.clone(),
+            None => path(&files.main)?,
+        };
+        let main = file(main, &contents.main);
         let fields = match (&files.fields, &contents.fields) {
-            (Some(template), Some(content)) => {
-                Some(file(template.path(tree.case, &segments, &slots)?, content))
-            }
+            (Some(template), Some(content)) => Some(file(path(template)?, content)),
             _ => None,
         };
         let (version, expires) = (row.version, row.expires);
         let content = Content::Held(row.value);
-        let known = Known { version, expires, main, fields, content };
-        for file in known.files() {
-            self.check_path(memory, disk, paths, key, &file.path)?;
-            paths.0.insert(file.path.clone(), key.clone());
-        }
-        Ok(Drafted { known, contents })
+        let known = Arc::new(Known { version, expires, main, fields, content });
+        Ok(Drafted { known, contents, before })
     }
 
     /// Whether a file can be written where the row wants it.
-    fn check_path(
-        &self,
-        memory: &Memory,
-        disk: &dyn Disk,
-        paths: &Paths,
-        key: &Key,
-        path: &str,
-    ) -> Result<()> {
+    fn check_path(&self, memory: &Memory, disk: &dyn Disk, key: &Key, path: &str) -> Result<()> {
         let is_gone = |owner: &Key| matches!(self.rows.get(owner), Some(None));
         match memory.paths.owner(path) {
             Some(owner) if owner == key => return Ok(()),
@@ -146,16 +168,13 @@ impl Draft {
             }
             _ => {}
         }
-        for known in [&self.paths, paths] {
-            let another = known.owner(path).is_some_and(|owner| owner != key && !is_gone(owner));
-            if another {
-                return Err(error::in_the_way(path, "the file of another row"));
-            }
+        if self.paths.owner(path).is_some_and(|owner| owner != key && !is_gone(owner)) {
+            return Err(error::in_the_way(path, "the file of another row"));
         }
-        if [&memory.paths, &self.paths, paths].iter().any(|known| known.is_crossed(path)) {
+        if memory.paths.is_crossed(path) || self.paths.is_crossed(path) {
             return Err(error::in_the_way(path, "a directory, or a file instead of one"));
         }
-        if self.free.contains(path) {
+        if self.free.get(key).is_some_and(|free| **free == *path) {
             return Ok(());
         }
         match disk.stamp(path) {
@@ -170,37 +189,37 @@ impl Draft {
 
     /// What is to be journalled: every file that changes, with what it then holds.
     pub(super) fn group(&self, memory: &Memory) -> Result<Group> {
-        let mut files: BTreeMap<Arc<str>, FileChange> = BTreeMap::new();
+        let mut files = Vec::with_capacity(self.rows.len());
         let mut rows = Vec::with_capacity(self.rows.len());
         // A file one row leaves may be one that another takes.
-        for (key, drafted) in &self.rows {
-            let before = memory.known(key).into_iter().flat_map(|known| known.files());
-            for file in before.filter(|_| drafted.is_none()) {
+        let mut left: HashMap<&str, FileChange> = HashMap::new();
+        for (key, _) in self.rows.iter().filter(|(_, drafted)| drafted.is_none()) {
+            for file in memory.known(key).into_iter().flat_map(|known| known.files()) {
                 let (path, before, stamp) = (file.path.clone(), Some(file.hash), file.stamp);
-                files.insert(path.clone(), FileChange { path, before, after: None, stamp });
+                left.insert(&file.path, FileChange { path, before, after: None, stamp });
             }
         }
         for (key, drafted) in &self.rows {
-            let known = drafted.as_ref().map(|drafted| drafted.known.filed());
-            rows.push((key.clone(), known));
+            rows.push((key.clone(), drafted.as_ref().map(|drafted| drafted.known.clone())));
             let Some(drafted) = drafted else { continue };
             let contents = std::iter::once(&drafted.contents.main).chain(&drafted.contents.fields);
             for (file, content) in drafted.known.files().zip(contents) {
                 if file.stamp.is_some() {
                     continue;
                 }
-                let mut before = memory.known(key).into_iter().flat_map(|known| known.files());
+                let mut before = drafted.before.iter().flat_map(|known| known.files());
                 let before = before.find(|known| known.path == file.path);
-                let change = FileChange {
+                left.remove(&*file.path);
+                files.push(FileChange {
                     path: file.path.clone(),
                     before: before.map(|known| known.hash),
                     after: Some(content.clone()),
                     stamp: before.and_then(|known| known.stamp),
-                };
-                files.insert(file.path.clone(), change);
+                });
             }
         }
-        let mut files: Vec<FileChange> = files.into_values().collect();
+        files.extend(left.into_values());
+        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         self.index_files(memory, &mut files)?;
         Ok(Group { commits: self.commits.clone(), files, rows })
     }

@@ -40,7 +40,7 @@ pub(super) struct FileChange {
 pub(super) struct Group {
     pub(super) commits: Vec<Committed>,
     pub(super) files: Vec<FileChange>,
-    pub(super) rows: Vec<(Key, Option<Known>)>,
+    pub(super) rows: Vec<(Key, Option<Arc<Known>>)>,
 }
 
 impl Group {
@@ -58,7 +58,7 @@ impl Group {
             put_bytes(&mut payload, file.after.as_deref().unwrap_or_default());
         }
         put_count(&mut payload, self.rows.len());
-        self.rows.iter().for_each(|(key, known)| put_row(&mut payload, key, known.as_ref()));
+        self.rows.iter().for_each(|(key, known)| put_row(&mut payload, key, known.as_deref()));
         payload
     }
 
@@ -181,8 +181,8 @@ mod tests {
                 change("c", Some([2; 16]), None),
             ],
             rows: vec![
-                (key(b"\0\x01a"), Some(known)),
-                (key(b"\0\x01b"), Some(bare)),
+                (key(b"\0\x01a"), Some(Arc::new(known))),
+                (key(b"\0\x01b"), Some(Arc::new(bare))),
                 (key(b"\0\x01c"), None),
             ],
         }

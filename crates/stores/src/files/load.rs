@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub(super) struct Loaded {
     pub(super) memory: Memory,
     /// Rows that are not as they were kept.
-    pub(super) changed: HashMap<Key, Option<Known>>,
+    pub(super) changed: HashMap<Key, Option<Arc<Known>>>,
     pub(super) touched: Touched,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Loaded {
 pub(super) fn load(
     shared: &Shared,
     tree: Arc<Tree>,
-    kept: &BTreeMap<Key, Known>,
+    kept: &BTreeMap<Key, Arc<Known>>,
     time: Milliseconds,
 ) -> Result<Loaded> {
     let mut paths = BTreeSet::new();
@@ -61,7 +61,7 @@ pub(super) fn load(
         edited_paths: HashSet::new(),
     };
     for (key, known) in kept {
-        load.known(key.clone(), known.clone())?;
+        load.known(key.clone(), known.as_ref().clone())?;
     }
     load.unknown()?;
     for (key, row) in std::mem::take(&mut load.edited) {
@@ -247,7 +247,7 @@ impl Load<'_> {
 
     /// Adds a row that somebody else wrote or changed.
     fn changed(&mut self, key: Key, row: Adopted) -> Result<()> {
-        self.loaded.changed.insert(key.clone(), Some(row.known.filed()));
+        self.loaded.changed.insert(key.clone(), Some(Arc::new(row.known.clone())));
         self.add(key, row)
     }
 
@@ -259,7 +259,7 @@ impl Load<'_> {
                 self.shared.report(&row.known.main.path, what);
             }
         }
-        self.loaded.memory.set_row(key, Some(row.known));
+        self.loaded.memory.set_row(key, Some(Arc::new(row.known)));
         Ok(())
     }
 

@@ -16,7 +16,6 @@ use data::entries;
 use data::schema::Space;
 use data::store::{Key, Keyed, Row};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// What lies under a key.
@@ -37,29 +36,70 @@ impl Slot {
     }
 }
 
-/// Files of rows, in the order of their paths, and whose they are.
+/// Files of rows and whose they are, and the directories they lie in. Looked up by hash: a path
+/// has most of its beginning in common with its neighbours, so that finding a place in an order of
+/// paths compares long texts again and again.
 #[derive(Debug, Default)]
-pub(super) struct Paths(pub(super) BTreeMap<Arc<str>, Key>);
+pub(super) struct Paths {
+    owners: HashMap<Arc<str>, Key>,
+    /// How many of these files and directories lie in each.
+    directories: HashMap<Box<str>, usize>,
+}
 
 impl Paths {
     /// Whose file lies under a path.
     pub(super) fn owner(&self, path: &str) -> Option<&Key> {
-        self.0.get(path)
+        self.owners.get(path)
+    }
+
+    /// Adds a file; answers whose it was.
+    pub(super) fn insert(&mut self, path: Arc<str>, owner: Key) -> Option<Key> {
+        let mut below: &str = &path;
+        if !self.owners.contains_key(below) {
+            while let Some((directory, _)) = below.rsplit_once('/') {
+                if let Some(count) = self.directories.get_mut(directory) {
+                    *count += 1;
+                    break;
+                }
+                self.directories.insert(directory.into(), 1);
+                below = directory;
+            }
+        }
+        self.owners.insert(path, owner)
+    }
+
+    /// Takes a file away, and directories that hold nothing then.
+    pub(super) fn remove(&mut self, path: &str) {
+        if self.owners.remove(path).is_none() {
+            return;
+        }
+        let mut below = path;
+        while let Some((directory, _)) = below.rsplit_once('/') {
+            match self.directories.get_mut(directory) {
+                Some(count) if *count > 1 => {
+                    *count -= 1;
+                    return;
+                }
+                _ => drop(self.directories.remove(directory)),
+            }
+            below = directory;
+        }
     }
 
     /// Whether a file lies where a path needs a directory, or a directory where it needs a file.
     pub(super) fn is_crossed(&self, path: &str) -> bool {
         let mut above = path;
         while let Some((parent, _)) = above.rsplit_once('/') {
-            if self.0.contains_key(parent) {
+            if self.owners.contains_key(parent) {
                 return true;
+            }
+            // What lies above a directory was asked when it became one.
+            if self.directories.contains_key(parent) {
+                break;
             }
             above = parent;
         }
-        let below = format!("{path}/");
-        let behind = (Bound::Excluded(below.as_str()), Bound::Unbounded);
-        let next = self.0.range::<str, _>(behind).next();
-        next.is_some_and(|(known, _)| known.starts_with(&below))
+        self.directories.contains_key(path)
     }
 }
 
@@ -124,45 +164,35 @@ impl Memory {
     }
 
     /// Makes a row what it now is, or lets it go.
-    pub(super) fn set_row(&mut self, key: Key, known: Option<Known>) {
-        if let Some(Slot::Row(before)) = self.remove(&key) {
+    pub(super) fn set_row(&mut self, key: Key, known: Option<Arc<Known>>) {
+        let before = match &known {
+            Some(known) => self.insert(key.clone(), Slot::Row(known.clone())),
+            None => self.remove(&key),
+        };
+        if let Some(Slot::Row(before)) = before {
             for file in before.files() {
-                self.paths.0.remove(&file.path);
+                self.paths.remove(&file.path);
                 self.leaving.insert(file.path.clone());
             }
         }
-        let Some(known) = known else { return };
-        for file in known.files() {
+        for file in known.iter().flat_map(|known| known.files()) {
             self.leaving.remove(&file.path);
-            self.paths.0.insert(file.path.clone(), key.clone());
+            self.paths.insert(file.path.clone(), key.clone());
         }
-        self.insert(key, Slot::Row(Arc::new(known)));
     }
 
-    /// Changes what is known of a row whose end and files stay where they are.
-    pub(super) fn know(&mut self, key: &Key, known: Known) {
-        if let Some(slot) = self.slots.get_mut(key) {
-            *slot = Slot::Row(Arc::new(known));
+    /// What is known of a row, to be replaced: its end and its files stay where they are.
+    pub(super) fn known_mut(&mut self, key: &Key) -> Option<&mut Arc<Known>> {
+        match self.slots.get_mut(key) {
+            Some(Slot::Row(known)) => Some(known),
+            _ => None,
         }
     }
 
     /// Makes an entry or a claim what it now is, or lets it go.
     pub(super) fn set_entry(&mut self, key: Key, row: Option<Row>) -> Result<()> {
-        let before = self.remove(&key);
-        if self.owners.is_some() {
-            if let Some(Slot::Entry(before)) = &before {
-                self.disown(&key, before)?;
-            }
-            if let Some(row) = &row {
-                self.own(&key, row)?;
-            }
-        }
-        let path = match self.tree.index(key.space()) {
-            Some(index) => Some(index.path(self.tree.case, &key)?),
-            None => None,
-        };
-        if let Some(path) = path {
-            let path: Arc<str> = path.into();
+        if let Some(index) = self.tree.index(key.space()) {
+            let path: Arc<str> = index.path(self.tree.case, &key)?.into();
             let entries = self.index_files.entry(path.clone()).or_default();
             match row {
                 Some(_) => entries.insert(key.clone()),
@@ -170,14 +200,23 @@ impl Memory {
             };
             if entries.is_empty() {
                 self.index_files.remove(&path);
-                self.paths.0.remove(&path);
+                self.paths.remove(&path);
             } else {
-                self.paths.0.insert(path, owner_of_index(key.space()));
+                self.paths.insert(path, owner_of_index(key.space()));
             }
         }
-        if let Some(row) = row {
-            self.insert(key, Slot::Entry(row));
+        if self.owners.is_some() {
+            if let Some(Slot::Entry(before)) = self.slots.get(&key).cloned() {
+                self.disown(&key, &before)?;
+            }
+            if let Some(row) = &row {
+                self.own(&key, row)?;
+            }
         }
+        match row {
+            Some(row) => self.insert(key, Slot::Entry(row)),
+            None => self.remove(&key),
+        };
         Ok(())
     }
 
@@ -246,11 +285,19 @@ impl Memory {
         Ok(())
     }
 
-    fn insert(&mut self, key: Key, slot: Slot) {
-        if let Some(at) = slot.expires() {
-            self.endings.insert((at, key.clone()));
+    /// Puts a slot under a key; answers what was there.
+    fn insert(&mut self, key: Key, slot: Slot) -> Option<Slot> {
+        let at = slot.expires();
+        let is_ending = at.is_some() || !self.endings.is_empty();
+        let ending = is_ending.then(|| key.clone());
+        let before = self.slots.insert(key, slot);
+        if let Some(key) = ending {
+            if let Some(earlier) = before.as_ref().and_then(Slot::expires) {
+                self.endings.remove(&(earlier, key.clone()));
+            }
+            self.endings.extend(at.map(|at| (at, key)));
         }
-        self.slots.insert(key, slot);
+        before
     }
 
     fn remove(&mut self, key: &Key) -> Option<Slot> {
@@ -278,4 +325,46 @@ pub(super) fn held(known: &Known) -> Option<Row> {
 /// A row with this content.
 pub(super) fn row_of(known: &Known, value: bytes::Bytes) -> Row {
     Row { value, version: known.version, expires: known.expires, trail: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `Paths` answers, by looking at every file.
+    fn is_crossed(files: &BTreeSet<String>, path: &str) -> bool {
+        let lies_in = |file: &str, directory: &str| file.starts_with(&format!("{directory}/"));
+        files.iter().any(|file| lies_in(file, path) || lies_in(path, file))
+    }
+
+    #[test]
+    fn paths_cross_where_one_is_a_directory_of_another() {
+        let names = ["a", "b", "a.json", "ab"];
+        let mut all: Vec<String> = names.map(String::from).to_vec();
+        for _ in 0..2 {
+            let deeper = all.iter().flat_map(|path| names.map(|name| format!("{path}/{name}")));
+            all = deeper.chain(names.map(String::from)).collect();
+        }
+        let (mut paths, mut files) = (Paths::default(), BTreeSet::new());
+        let mut number: usize = 1;
+        for _ in 0..3_000 {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let Some(path) = all.get((number >> 33) % all.len()) else { continue };
+            let crossed = is_crossed(&files, path);
+            assert_eq!(paths.is_crossed(path), crossed, "{path} among {files:?}");
+            if files.remove(path) {
+                paths.remove(path);
+            } else if !crossed {
+                // A file that is added again is not counted again.
+                for owner in [1_u16, 2] {
+                    paths.insert(path.as_str().into(), owner_of_index(owner));
+                }
+                files.insert(path.clone());
+            }
+            let owner = files.contains(path).then(|| owner_of_index(2));
+            assert_eq!(paths.owner(path), owner.as_ref());
+        }
+        files.iter().for_each(|path| paths.remove(path));
+        assert!(paths.owners.is_empty() && paths.directories.is_empty());
+    }
 }

@@ -106,7 +106,7 @@ pub(super) fn put_row(kept: &mut Vec<u8>, key: &Key, known: Option<&Known>) {
 }
 
 /// A row, or that there is none, as it was kept; nothing if the bytes are none.
-pub(super) fn get_row(kept: &mut Bytes) -> Option<(Key, Option<Known>)> {
+pub(super) fn get_row(kept: &mut Bytes) -> Option<(Key, Option<Arc<Known>>)> {
     let key = Key::new(get_bytes(kept)?);
     let flags = kept.try_get_u8().ok()?;
     if flags == IS_GONE {
@@ -125,7 +125,8 @@ pub(super) fn get_row(kept: &mut Bytes) -> Option<(Key, Option<Known>)> {
         0 => None,
         _ => Some(get_file(kept)?),
     };
-    Some((key, Some(Known { version, expires, main, fields, content: Content::Filed })))
+    let known = Known { version, expires, main, fields, content: Content::Filed };
+    Some((key, Some(Arc::new(known))))
 }
 
 fn get_file(kept: &mut Bytes) -> Option<RowFile> {

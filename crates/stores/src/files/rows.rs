@@ -21,6 +21,7 @@ use data::store::Key;
 use keyspace::layout::files::OWN_DIRECTORY;
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 /// Its path.
 pub(super) const PATH: &str = ".keyway/rows";
@@ -39,7 +40,7 @@ pub(super) struct Checkpoint {
     /// The latest time any batch brought.
     pub(super) time: Milliseconds,
     pub(super) commits: Vec<Committed>,
-    pub(super) rows: Vec<(Key, Option<Known>)>,
+    pub(super) rows: Vec<(Key, Option<Arc<Known>>)>,
 }
 
 impl Checkpoint {
@@ -51,7 +52,7 @@ impl Checkpoint {
         put_count(&mut payload, self.commits.len());
         self.commits.iter().for_each(|commit| put_committed(&mut payload, commit));
         put_count(&mut payload, self.rows.len());
-        self.rows.iter().for_each(|(key, known)| put_row(&mut payload, key, known.as_ref()));
+        self.rows.iter().for_each(|(key, known)| put_row(&mut payload, key, known.as_deref()));
         payload
     }
 
@@ -72,7 +73,7 @@ pub(super) struct Kept {
     pub(super) last: u64,
     pub(super) time: Milliseconds,
     pub(super) commits: Vec<Committed>,
-    pub(super) rows: BTreeMap<Key, Known>,
+    pub(super) rows: BTreeMap<Key, Arc<Known>>,
     /// The number of the last frame, and the bytes of all.
     frame: u64,
     bytes: usize,
@@ -88,7 +89,7 @@ impl Kept {
     }
 
     /// Takes in rows that changed.
-    pub(super) fn take_rows(&mut self, rows: Vec<(Key, Option<Known>)>) {
+    pub(super) fn take_rows(&mut self, rows: Vec<(Key, Option<Arc<Known>>)>) {
         for (key, known) in rows {
             match known {
                 Some(known) => self.rows.insert(key, known),
