@@ -59,10 +59,11 @@ fn counting<'c>(
     show: &'c mut Show<'_>,
 ) -> impl FnMut(&Seen<'_>) -> Result<bool> + Send + 'c {
     let fronts = front(&scan.range.start)..front(&scan.range.end);
+    let sieve = scan.range.sieve();
     move |row| {
         // Fronts that differ say the same as the keys, and sooner.
         let inside = front(row.key);
-        if fronts.start < inside && inside < fronts.end {
+        if (fronts.start < inside && inside < fronts.end) || sieve.contains(row.key) {
             usage.count_row(row.weight());
         } else {
             usage.take(scan, (row.key, row.weight()))?;

@@ -19,7 +19,7 @@ pub use shared::Shared;
 
 use crate::change::{Entry, WriteSet};
 use crate::error::Result;
-use crate::schema::{CollectionSchema, IndexSchema};
+use crate::schema::{CollectionSchema, IndexSchema, KeyShape};
 use crate::session::Session;
 use crate::store::{CommitId, Found, Key, Keyed, Row, Total, Version};
 use keyspace::model::Atomicity;
@@ -85,6 +85,22 @@ pub async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict
         Atomicity::WholeStore => whole::commit(session, set).await,
         // Boxed, so that a call on the other stores does not carry its room.
         Atomicity::Group => Box::pin(tier1::commit(session, set)).await,
+    }
+}
+
+/// Puts the slice of a row into its directory, unless it is known to be there, before a commit with
+/// this id writes the row.
+pub(crate) async fn announce(
+    session: &mut Session<'_>,
+    id: CommitId,
+    shape: &KeyShape,
+    row: &Key,
+) -> Result<()> {
+    let slices = tier1::unknown(session, std::iter::once((shape, row)))?;
+    match slices.is_empty() {
+        true => Ok(()),
+        // Boxed, because few calls are the first to write to a slice.
+        false => Box::pin(tier1::announce(session, id, slices)).await,
     }
 }
 

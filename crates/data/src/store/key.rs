@@ -91,6 +91,14 @@ impl Range {
         self.start.as_ref() <= key && key < self.end.as_ref()
     }
 
+    /// The range for many keys, made ready once.
+    pub fn sieve(&self) -> Sieve<'_> {
+        let same = self.start.iter().zip(&self.end).take_while(|(one, other)| one == other);
+        let (common, start) = self.start.split_at(same.count());
+        let end = self.end.strip_prefix(common).unwrap_or_default();
+        Sieve { range: self, common, fronts: front(start)..front(end) }
+    }
+
     /// The part of the range that a scan has still to read after `last`, which it has read.
     pub fn after(&self, last: &Key, reverse: bool) -> Range {
         if reverse {
@@ -101,6 +109,28 @@ impl Range {
         start.extend_from_slice(last.as_ref());
         start.push(0);
         Range { start: Bytes::from(start), end: self.end.clone() }
+    }
+}
+
+/// A range that many keys are held against. Keys of one group begin as both ends of the range do:
+/// that is compared once, and behind it numbers mostly tell.
+#[derive(Clone, Debug)]
+pub struct Sieve<'r> {
+    range: &'r Range,
+    /// What both ends begin with.
+    common: &'r [u8],
+    /// What follows it at either end.
+    fronts: std::ops::Range<u128>,
+}
+
+impl Sieve<'_> {
+    /// Whether a key lies in the range.
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        match key.strip_prefix(self.common).map(front) {
+            Some(front) if self.fronts.start < front && front < self.fronts.end => true,
+            _ => self.range.contains(key),
+        }
     }
 }
 
@@ -137,5 +167,24 @@ mod tests {
         let keys = keys.map(|bytes| Key::new(bytes.to_vec()));
         assert!(keys.is_sorted() && keys.is_sorted_by_key(Key::front));
         assert_eq!(keys.iter().filter(|key| key.front() == 0).count(), 2);
+    }
+
+    #[test]
+    fn a_sieve_lets_through_what_its_range_contains() {
+        let mut keys = vec![Vec::new()];
+        for front in [&b""[..], b"\x00\x07", b"a group that is longer than its front"] {
+            for behind in
+                [&b""[..], b"\x00", b"\x01", b"\x01\x00", b"b", b"b and more than 16 bytes"]
+            {
+                keys.push([front, behind].concat());
+            }
+        }
+        for (start, end) in keys.iter().flat_map(|one| keys.iter().map(move |two| (one, two))) {
+            let range = Range { start: start.clone().into(), end: end.clone().into() };
+            let sieve = range.sieve();
+            for key in &keys {
+                assert_eq!(sieve.contains(key), range.contains(key), "{range:?} {key:?}");
+            }
+        }
     }
 }

@@ -64,7 +64,7 @@ pub use feed::{Change, Changes, Position};
 pub use hold::Hold;
 pub use judge::{Judgement, judge};
 pub(crate) use key::front;
-pub use key::{Key, Range};
+pub use key::{Key, Range, Sieve};
 pub use row::{End, Held, InColumns, Keyed, Lying, Page, Row, Scan, Seen, Trail, Versions};
 pub use through::{Gathered, Joined, Named, ShowNamed, Through};
 

@@ -8,6 +8,8 @@ use data::{Error, ErrorKind, Result, Value};
 
 /// Rows for which room is made once a page has one: most pages are then moved once or never.
 const ROWS_AT_FIRST: usize = 32;
+/// The same where rows were waited for, next to which the room costs nothing.
+const ROWS_AT_FIRST_LATER: usize = 64;
 
 /// A row of an answer as a Rust type.
 pub trait Row: Sized + Send + 'static {
@@ -126,9 +128,9 @@ pub trait FromAnswer: Sized {
 
 /// Room for one more row.
 #[inline]
-fn push<T>(rows: &mut Vec<T>, row: T) {
+fn push<T>(rows: &mut Vec<T>, row: T, at_first: usize) {
     if rows.is_empty() {
-        rows.reserve(ROWS_AT_FIRST);
+        rows.reserve(at_first);
     }
     rows.push(row);
 }
@@ -194,7 +196,7 @@ impl<T: Row> FromAnswer for Page<T> {
 
     fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
         let mut rows = Vec::new();
-        let shown = show(runtime, call, |row: T| push(&mut rows, row))?;
+        let shown = show(runtime, call, |row: T| push(&mut rows, row, ROWS_AT_FIRST))?;
         Some(shown.map(|next| Page { rows, next }))
     }
 
@@ -202,8 +204,10 @@ impl<T: Row> FromAnswer for Page<T> {
         if !Self::IS_SHOWN {
             return None;
         }
+        let page = call.pattern.pattern.page.and_then(|page| usize::try_from(page).ok());
+        let at_first = page.unwrap_or(ROWS_AT_FIRST).min(ROWS_AT_FIRST_LATER);
         let mut rows = Vec::new();
-        let mut take = |row: T| push(&mut rows, row);
+        let mut take = |row: T| push(&mut rows, row, at_first);
         let mut show = |row: Shown<'_>| give(&row, &mut take);
         let shown = runtime.show_later(call, T::VERSIONS, &mut show).await?;
         Some(shown.map(|(next, _)| Page { rows, next }))

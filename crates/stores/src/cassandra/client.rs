@@ -100,7 +100,9 @@ impl Client {
         if let Some(known) = known {
             return Ok(known);
         }
-        let mut statement = self.session.prepare(text).await.map_err(unprepared)?;
+        // Boxed, because hardly any call prepares: every read and write would carry the room.
+        let prepared = Box::pin(self.session.prepare(text)).await;
+        let mut statement = prepared.map_err(unprepared)?;
         statement.set_is_idempotent(way == Way::Again);
         statement.set_use_cached_result_metadata(true);
         if way == Way::Judged {

@@ -294,21 +294,24 @@ async fn commit(ready: &Ready, batch: &Batch) -> Result<Outcome> {
     let keys = || batch.checks.iter().map(|c| &c.key).chain(batch.writes.iter().map(Write::key));
     let Some(first) = keys().next() else { return Ok(Outcome::Committed { totals: Vec::new() }) };
     let (mut judged, mut plain) = (false, false);
-    let place = ready.tables.schema.place(first)?;
-    let mut places = 1;
     for key in keys() {
         let is_judged = ready.tables.of(key)?.table.is_conditional;
         judged |= is_judged;
         plain |= !is_judged;
-        places += usize::from(ready.tables.schema.place(key)? != place);
     }
     let is_blind = |write: &Write| match write {
         Write::Put { versioned, trail, .. } => !versioned && trail.is_none(),
         Write::Delete { .. } => true,
         Write::Add { .. } => false,
     };
-    let reaches_far =
-        places > 1 && (judged || !batch.checks.is_empty() || !batch.writes.iter().all(is_blind));
+    let mut reaches_far = false;
+    if judged || !batch.checks.is_empty() || !batch.writes.iter().all(is_blind) {
+        let schema = &ready.tables.schema;
+        let place = schema.place(first)?;
+        for key in keys().skip(1) {
+            reaches_far |= schema.place(key)? != place;
+        }
+    }
     if reaches_far {
         return Err(Error::new(
             ErrorKind::Unsupported,

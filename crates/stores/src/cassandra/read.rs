@@ -36,8 +36,8 @@ const READ_WITHIN: Duration = Duration::from_secs(20);
 /// Rows of a table that are asked for at once before anything is known of their size.
 pub(super) const PAGE_ROWS_FIRST: usize = 64;
 
-/// Bytes of a key and its row for which room is made before they are known.
-const ROW_BYTES_USUAL: usize = 512;
+/// Bytes of a key for which room is made before they are known.
+const KEY_BYTES_USUAL: usize = 64;
 
 /// Keys of one partition, each with its place in the answer.
 struct Wanted<'k> {
@@ -246,11 +246,12 @@ impl Progress {
 impl Pages<'_, '_> {
     async fn read(&mut self, view: &Arc<View>) -> Result<End> {
         let until = Instant::now() + READ_WITHIN;
-        let mut range = self.scan.range.clone();
+        let mut rest = None;
         loop {
+            let range = rest.as_ref().unwrap_or(&self.scan.range);
             let asked = self.scan.rows.saturating_sub(self.progress.rows);
             let limit = view.table.page_rows.load(Ordering::Relaxed).min(asked).max(1);
-            let Some(stretches) = Stretch::of(self.ready, view, &range, self.scan.reverse)? else {
+            let Some(stretches) = Stretch::of(self.ready, view, range, self.scan.reverse)? else {
                 return Ok(End::Range);
             };
             let mut last = None;
@@ -272,7 +273,7 @@ impl Pages<'_, '_> {
                 // Fewer than were asked for: there are no more.
                 None => return Ok(End::Range),
                 Some((count, _)) if count < limit => return Ok(End::Range),
-                Some((_, key)) => range = range.after(&key, self.scan.reverse),
+                Some((_, key)) => rest = Some(range.after(&key, self.scan.reverse)),
             }
             self.learn(view);
         }
@@ -289,15 +290,14 @@ impl Pages<'_, '_> {
         let answer = ask(self.ready, view, stretch, limit, until).await?;
         let record = view.shown_record().filter(|_| self.in_columns);
         let Pages { scan, take, progress, .. } = self;
-        let (mut count, mut last, mut row) = (0, Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
+        let (mut count, mut last, mut row) = (0, Vec::with_capacity(KEY_BYTES_USUAL), Vec::new());
+        let sieve = scan.range.sieve();
         each_row(answer, |columns| {
             count += 1;
-            row.clear();
-            view.write_key(columns, &stretch.front, &mut row)?;
             last.clear();
-            last.extend_from_slice(&row);
+            view.write_key(columns, &stretch.front, &mut last)?;
             // More may come than are wanted: what was asked for is what the server had left.
-            if progress.end(scan).is_some() || !scan.range.contains(&last) {
+            if progress.end(scan).is_some() || !sieve.contains(&last) {
                 return Ok(());
             }
             let mut fields = [Scalar::Null; SCALARS_MAX];
@@ -309,11 +309,10 @@ impl Pages<'_, '_> {
                 let seen = Seen { key: &last, content, version: None, expires };
                 return progress.give(*take, seen.weight(), Met::Lying(seen));
             }
-            let key = row.len();
+            row.clear();
             if let Some(expires) = view.add_plain(columns, &mut row)? {
-                let (key, value) = row.split_at_checked(key).unwrap_or_default();
-                let content = Lying::Encoded(value, None);
-                let seen = Seen { key, content, version: None, expires };
+                let content = Lying::Encoded(&row, None);
+                let seen = Seen { key: &last, content, version: None, expires };
                 return progress.give(*take, seen.weight(), Met::Lying(seen));
             }
             let key = Key::new(Bytes::copy_from_slice(&last));

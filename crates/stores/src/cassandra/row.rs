@@ -38,7 +38,11 @@ impl View {
             (Some(row), Some(of)) => of.take_apart(&row.value)?,
             _ => Default::default(),
         };
-        let segments = self.shape().decode(key)?;
+        let of_key = |(_, _, holds): &(_, _, Holds)| matches!(holds, Holds::Part(Part::Segment(_)));
+        let segments = match self.holds.iter().any(of_key) {
+            true => self.shape().decode(key)?,
+            false => Vec::new(),
+        };
         for (place, value_type, holds) in &self.holds {
             let Some(column) = self.table.columns.get(*place) else { continue };
             let of = |values: &[Value], number: usize| match (live, values.get(number)) {

@@ -26,14 +26,20 @@ pub(super) enum Cell {
     Null,
     /// Nothing is said about it: what is there stays.
     Unset,
+    /// So many of these bytes: ids and numbers need no place of their own.
+    Short(u8, [u8; SHORT_BYTES_MAX]),
     /// These bytes.
     Bytes(Bytes),
 }
+
+/// The longest value that lies in its cell.
+const SHORT_BYTES_MAX: usize = 16;
 
 impl Cell {
     /// Its bytes, if it has some.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
+            Cell::Short(length, bytes) => bytes.get(..usize::from(*length)),
             Cell::Bytes(bytes) => Some(bytes),
             Cell::Null | Cell::Unset => None,
         }
@@ -46,10 +52,10 @@ impl SerializeValue for Cell {
         _: &ColumnType<'_>,
         writer: CellWriter<'b>,
     ) -> Result<WrittenCellProof<'b>, SerializationError> {
-        match self {
-            Cell::Null => Ok(writer.set_null()),
-            Cell::Unset => Ok(writer.set_unset()),
-            Cell::Bytes(bytes) => writer.set_value(bytes).map_err(SerializationError::new),
+        match (self, self.bytes()) {
+            (_, Some(bytes)) => writer.set_value(bytes).map_err(SerializationError::new),
+            (Cell::Unset, None) => Ok(writer.set_unset()),
+            (_, None) => Ok(writer.set_null()),
         }
     }
 }
@@ -74,8 +80,15 @@ pub(super) fn text(text: &str) -> Cell {
     copied(text.as_bytes())
 }
 
-fn copied(bytes: &[u8]) -> Cell {
-    Cell::Bytes(Bytes::copy_from_slice(bytes))
+pub(super) fn copied(bytes: &[u8]) -> Cell {
+    let mut short = [0; SHORT_BYTES_MAX];
+    match (short.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+        (Some(place), Ok(length)) => {
+            place.copy_from_slice(bytes);
+            Cell::Short(length, short)
+        }
+        _ => Cell::Bytes(Bytes::copy_from_slice(bytes)),
+    }
 }
 
 /// A list of cells, each written whole; also a list of tuples of cells.
@@ -158,7 +171,7 @@ fn varint(number: u64) -> Cell {
         Some(first) if *first >= 0x80 => {
             let mut signed = vec![0];
             signed.extend_from_slice(rest);
-            Cell::Bytes(Bytes::from(signed))
+            copied(&signed)
         }
         _ => copied(rest),
     }
@@ -324,13 +337,23 @@ mod tests {
     #[test]
     fn numbers_without_a_sign_come_back() {
         for number in [0, 1, 127, 128, 255, 256, u64::from(u32::MAX), 1 << 63, u64::MAX] {
-            let Cell::Bytes(bytes) = varint(number) else { unreachable!() };
-            assert_eq!(read_varint(&bytes), Some(number));
+            let cell = varint(number);
+            let bytes = cell.bytes().unwrap();
+            assert_eq!(read_varint(bytes), Some(number));
             assert!(bytes.len() == 1 || bytes[0] != 0 || bytes[1] >= 0x80, "{number} is not short");
         }
         assert_eq!(read_varint(&[0xff]), None);
         assert_eq!(read_varint(&[]), None);
         assert_eq!(read_varint(&[1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn cells_have_the_bytes_they_are_made_of() {
+        for length in [0, 1, 8, 15, 16, 17, 300] {
+            let bytes: Vec<u8> = (0..length).map(|number| number as u8).collect();
+            assert_eq!(copied(&bytes).bytes(), Some(bytes.as_slice()));
+        }
+        assert_eq!((Cell::Null.bytes(), Cell::Unset.bytes()), (None, None));
     }
 
     #[test]

@@ -80,6 +80,9 @@ impl<'r> Bounds<'r> {
     /// edge of a stretch all have one direction, so that it is a comparison of tuples, and an index
     /// in the order of the key begins where the stretch does.
     pub fn stretches(self, shape: &KeyShape) -> Vec<Bounds<'r>> {
+        if self.lower.is_none() && self.upper.is_none() {
+            return vec![self];
+        }
         let directions: Vec<Direction> = shape.segments.iter().map(|s| s.direction).collect();
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         let mut middle = self;
@@ -104,11 +107,12 @@ impl<'r> Bounds<'r> {
         directions: &[Direction],
         edge: impl Fn(&mut Self) -> &mut Option<Edge<'r>>,
     ) -> Option<(Edge<'r>, Vec<Value<'r>>)> {
+        let directions = directions.get(self.equal.len()..)?;
+        let first = directions.first()?;
+        let values = edge(self).as_ref()?.values.len();
+        let turn = directions.iter().take(values).position(|other| other != first)?;
         let mut equal = self.equal.clone();
         let edge = edge(self).as_mut()?;
-        let directions = directions.get(equal.len()..)?;
-        let first = directions.first()?;
-        let turn = directions.iter().take(edge.values.len()).position(|other| other != first)?;
         let rest = Edge { values: edge.values.split_off(turn), inclusive: edge.inclusive };
         edge.inclusive = false;
         equal.extend(edge.values.iter().cloned());

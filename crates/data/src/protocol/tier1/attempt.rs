@@ -167,7 +167,7 @@ impl<'r, 's> Attempt<'r, 's> {
 
     /// Everything that comes before the rows.
     async fn prepare(&mut self) -> Result<Option<Stop>> {
-        slices::announce(self.session, self.set).await?;
+        slices::announce_set(self.session, self.set).await?;
         if self.rules.claims_first
             && let Some(stop) = self.claim_all().await?
         {

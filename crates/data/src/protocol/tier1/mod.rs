@@ -43,6 +43,7 @@ pub(super) use clean::clean;
 pub(super) use ids::attempt_of;
 pub(super) use readers::{belongs, stored_entry_key};
 pub(super) use repair::repair;
+pub(super) use slices::{announce, unknown};
 
 use super::Verdict;
 use crate::change::WriteSet;

@@ -24,7 +24,7 @@ pub(super) fn is_plain(set: &WriteSet) -> bool {
 
 /// Commits a plain set.
 pub(super) async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
-    slices::announce(session, set).await?;
+    slices::announce_set(session, set).await?;
     let entered = set.changes.iter().flat_map(entered);
     let rows = set.changes.iter().map(row);
     let left = set.changes.iter().flat_map(left);

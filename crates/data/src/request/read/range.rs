@@ -112,10 +112,8 @@ pub(in crate::request) fn within(shape: &KeyShape, front: &[u8], fixed: usize) -
 
 /// What two ranges share.
 pub(in crate::request) fn intersection(one: &Range, other: &Range) -> Range {
-    Range {
-        start: one.start.clone().max(other.start.clone()),
-        end: one.end.clone().min(other.end.clone()),
-    }
+    let (start, end) = ((&one.start).max(&other.start), (&one.end).min(&other.end));
+    Range { start: start.clone(), end: end.clone() }
 }
 
 /// The key a pattern goes by, as the file says it.

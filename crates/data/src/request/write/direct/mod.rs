@@ -7,7 +7,8 @@
 //!
 //! Where each value comes from is looked up when a pattern is prepared. Whatever is wrong with a
 //! call is left to the ordinary way to say, so that it is said once; nothing may have been sent by
-//! then. Only for stores that take any batch, and for calls without an id of their own.
+//! then. Only for calls without an id of their own, and for batches that any store takes: where one
+//! reaches a place only, those of one row that has neither a version nor entries.
 
 mod sheet;
 
@@ -16,6 +17,7 @@ use super::defaults::{segment_value, slot_value};
 use super::ids::CallIds;
 use super::part::Part;
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::announce;
 use crate::request::answer::{Answer, Changed};
 use crate::request::call::Given;
 use crate::request::inputs::CallInputs;
@@ -71,8 +73,13 @@ impl Direct {
         let is_direct = matches!(pattern.verb, Verb::Insert | Verb::Put)
             && !reads
             && !pattern.if_version
-            && kind.atomicity() == Atomicity::WholeStore
-            && matches!(collection.mode, Mode::Plain | Mode::Conditional);
+            && match kind.atomicity() {
+                Atomicity::WholeStore => matches!(collection.mode, Mode::Plain | Mode::Conditional),
+                Atomicity::Group => {
+                    let is_one = pattern.many.is_none() && collection.indexes.is_empty();
+                    is_one && collection.mode == Mode::Plain
+                }
+            };
         if !is_direct {
             return None;
         }
@@ -244,6 +251,12 @@ impl Ready {
     /// Sends it.
     pub(super) async fn commit(self, session: &mut Session<'_>, call: &Call<'_>) -> Result<Answer> {
         session.usage.attempts += 1;
+        let shape = call.pattern.collection.as_ref().map(|collection| &collection.key);
+        if let Some(shape) = shape.filter(|shape| shape.slices.is_some())
+            && let [row] = self.made.as_slice()
+        {
+            announce(session, self.batch.id, shape, &row.key).await?;
+        }
         match session.commit_new(&self.batch).await? {
             Outcome::Committed { totals } if !totals.is_empty() => Err(another_call(self.batch.id)),
             Outcome::Committed { .. } => self.answer(call),
