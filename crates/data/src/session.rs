@@ -3,94 +3,23 @@
 //! Every execution carries a session. At the end its usage is held against the bounds of the plan;
 //! passing them is an error in tests, and behind a switch for users.
 
+mod usage;
+
+pub use usage::Usage;
+
 use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Shared;
 use crate::schema::Schema;
 use crate::store::{
-    AtOnce, Batch, End, Joined, Key, Keyed, Named, Outcome, Page, Range, Row, Scan, Seen, Show,
-    ShowNamed, Store, Through, Versions, front,
+    AtOnce, Batch, End, Joined, Key, Keyed, Outcome, Page, Range, Row, Scan, Seen, Show, ShowNamed,
+    Store, Through, Versions,
 };
 use crate::watch::Interest;
 use futures_util::future::try_join_all;
 use keyspace::plan::Bounds;
 use std::sync::Arc;
-
-/// What a call has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Waits on the store.
-    pub round_trips: u64,
-    /// Times the whole was begun.
-    pub attempts: u64,
-    /// Records, entries and claims read.
-    pub rows_read: u64,
-    /// Records, entries, claims and helper rows written or removed.
-    pub rows_written: u64,
-    /// Bytes of keys and values read.
-    pub bytes_read: u64,
-    /// Bytes of keys and values written.
-    pub bytes_written: u64,
-}
-
-impl Usage {
-    /// Counts a row that a scan answered.
-    #[inline]
-    fn take(&mut self, scan: &Scan, (key, weight): (&[u8], usize)) -> Result<()> {
-        // Cheap, and no row of another owner gets past it, whatever a store does.
-        if !scan.range.contains(key) {
-            return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
-        }
-        self.count_row(weight);
-        Ok(())
-    }
-
-    #[inline]
-    fn count_row(&mut self, weight: usize) {
-        self.rows_read += 1;
-        self.bytes_read += weight as u64;
-    }
-}
-
-/// Counts the rows of a scan on their way to whoever is shown them.
-fn counting<'c>(
-    usage: &'c mut Usage,
-    scan: &'c Scan,
-    show: &'c mut Show<'_>,
-) -> impl FnMut(&Seen<'_>) -> Result<bool> + Send + 'c {
-    let fronts = front(&scan.range.start)..front(&scan.range.end);
-    let sieve = scan.range.sieve();
-    move |row| {
-        // Fronts that differ say the same as the keys, and sooner.
-        let inside = front(row.key);
-        if (fronts.start < inside && inside < fronts.end) || sieve.contains(row.key) {
-            usage.count_row(row.weight());
-        } else {
-            usage.take(scan, (row.key, row.weight()))?;
-        }
-        show(row)
-    }
-}
-
-/// Counts entries, and the rows that they lead to, on their way to whoever is shown them.
-fn counting_named<'c>(
-    usage: &'c mut Usage,
-    seen: &'c mut Option<Box<Interest>>,
-    scan: &'c Scan,
-    show: &'c mut ShowNamed<'_>,
-) -> impl FnMut(&Seen<'_>, Named<'_>) -> Result<()> + Send + 'c {
-    move |entry, named| {
-        usage.take(scan, (entry.key, entry.weight()))?;
-        usage.rows_read += u64::from(!matches!(named, Named::Unread));
-        if let Named::Row(row) = &named {
-            usage.bytes_read += row.weight() as u64;
-            if let Some(seen) = seen {
-                seen.keys.push(Key::from(row.key.to_vec()));
-            }
-        }
-        show(entry, named)
-    }
-}
+use usage::{counting, counting_named};
 
 /// One call's view of its store.
 #[derive(Debug)]

@@ -86,7 +86,7 @@ pub struct Keyed {
     pub row: Row,
 }
 
-/// Whether the versions of rows are wanted that are shown: a store may leave those out that are not.
+/// Whether the versions of rows that are shown are wanted: a store may leave others out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Versions {
     /// They are.

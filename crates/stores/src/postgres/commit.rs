@@ -17,9 +17,9 @@
 use super::Ready;
 use super::connection::{Lease, Request};
 use super::error::Fault;
+use super::get::ordinal;
 use super::lock::Locks;
 use super::outcome;
-use super::read::ordinal;
 use super::steps::{Step, between, takes};
 use super::tables::Table;
 use super::value::Native;

@@ -68,8 +68,8 @@ impl Drop for Session {
     }
 }
 
-/// Statements that are prepared on a connection, by where their text is in memory: it stays there as
-/// long as it is kept here.
+/// Statements that are prepared on a connection, by where their text is in memory: it stays there
+/// as long as it is kept here.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<usize, (Arc<str>, Statement)>);
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ensure ─▶ catalogue ─▶ schema, tables, numbers
-//! get, scan ─▶ read ─▶ one statement each, by the primary key
+//! get, scan ─▶ get, read ─▶ one statement each, by the primary key
 //! commit ─▶ lock ─▶ judge ─▶ rows, entries, outcome in one transaction
 //! ```
 //!
@@ -17,6 +17,7 @@ mod catalogue;
 mod commit;
 mod connection;
 mod error;
+mod get;
 mod inventory;
 mod lock;
 mod open;
@@ -174,7 +175,7 @@ impl Store for PostgresStore {
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         door::check_keys(keys)?;
         let ready = self.ready()?;
-        self.within(read::get(&ready, keys)).await
+        self.within(get::get(&ready, keys)).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {

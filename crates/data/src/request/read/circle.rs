@@ -2,10 +2,12 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::geo;
+use crate::record::RecordShape;
 use crate::request::inputs::Inputs;
 use crate::request::prepare::Prepared;
+use crate::schema::IndexSchema;
 use crate::value::Value;
-use keyspace::model::Type;
+use keyspace::model::{Expression, ExpressionKind, Type};
 use keyspace::plan::EARTH_RADIUS;
 
 /// What a frame is wider than its circle, in degrees: a tenth of a millimetre, which is far more
@@ -82,6 +84,29 @@ impl Circle {
         let distance = geo::distance(self.latitude, self.longitude, latitude, longitude);
         (distance <= self.radius).then_some(distance)
     }
+}
+
+/// The expression of an index's cell.
+pub(super) fn point_of(index: &IndexSchema) -> Option<&Expression> {
+    let segment = index.model.key.segments().find(|segment| segment.is_geographic())?;
+    segment.source.as_ref()
+}
+
+/// The fields of a record that hold the point of an index, where both are floats by themselves.
+pub(super) fn point_in(
+    index: &IndexSchema,
+    record: &RecordShape,
+    slot_of: impl Fn(&str) -> Option<usize>,
+) -> Option<(usize, usize)> {
+    let ExpressionKind::Call(_, parts) = &point_of(index)?.kind else { return None };
+    let [latitude, longitude, ..] = parts.as_slice() else { return None };
+    let held = |part: &Expression| {
+        let ExpressionKind::Member(name) = &part.kind else { return None };
+        let slot = slot_of(name)?;
+        let field = record.fields.get(slot)?;
+        (*field.field_type.required() == Type::F64).then_some(slot)
+    };
+    held(latitude).zip(held(longitude))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!
 //! The answer is exact or an error: a cell that holds more than the file expects is never cut off.
 
-use super::circle::Circle;
+use super::circle::{Circle, point_in, point_of};
 use super::list::limit_of;
 use super::nearest::{Copies, Nearest};
 use super::range::model_key;
@@ -371,29 +371,6 @@ impl Search<'_> {
         }
         Ok(found.into_iter().map(|found| found.what).collect())
     }
-}
-
-/// The expression of an index's cell.
-fn point_of(index: &IndexSchema) -> Option<&Expression> {
-    let segment = index.model.key.segments().find(|segment| segment.is_geographic())?;
-    segment.source.as_ref()
-}
-
-/// The fields of a record that hold the point of an index, where both are floats by themselves.
-fn point_in(
-    index: &IndexSchema,
-    record: &RecordShape,
-    slot_of: impl Fn(&str) -> Option<usize>,
-) -> Option<(usize, usize)> {
-    let ExpressionKind::Call(_, parts) = &point_of(index)?.kind else { return None };
-    let [latitude, longitude, ..] = parts.as_slice() else { return None };
-    let held = |part: &Expression| {
-        let ExpressionKind::Member(name) = &part.kind else { return None };
-        let slot = slot_of(name)?;
-        let field = record.fields.get(slot)?;
-        (*field.field_type.required() == Type::F64).then_some(slot)
-    };
-    held(latitude).zip(held(longitude))
 }
 
 /// As much of a cell as may be asked for, and one more than may be there.
