@@ -38,11 +38,24 @@ pub(super) fn escaped(text: Cow<'_, str>) -> Cow<'_, [u8]> {
 }
 
 /// Text as it was given.
+#[inline]
 pub(super) fn text(raw: &[u8]) -> Result<Cow<'_, str>> {
     let text = utf8(raw)?;
-    if !raw.contains(&1) {
-        return Ok(Cow::Borrowed(text));
+    match has_marks(raw) {
+        false => Ok(Cow::Borrowed(text)),
+        true => unmarked(text),
     }
+}
+
+/// Whether a text has a U+0001 in it; looked for in many letters at a time, because few have one.
+fn has_marks(raw: &[u8]) -> bool {
+    let (many, rest) = raw.as_chunks::<16>();
+    let has = |letters: &[u8]| letters.iter().fold(false, |any, letter| any | (*letter == 1));
+    many.iter().any(|letters| has(letters)) || has(rest)
+}
+
+#[cold]
+fn unmarked(text: &str) -> Result<Cow<'static, str>> {
     let mut given = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {

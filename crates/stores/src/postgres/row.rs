@@ -32,11 +32,12 @@ impl Table {
         let from = self.shape.segments.len() - known;
         let record = self.shown_record().filter(|_| shown.in_columns);
         let (mut bytes, mut last) = (Vec::with_capacity(ROW_BYTES_USUAL), Vec::new());
+        let sieve = range.sieve();
         for found in &answer.rows {
             bytes.clear();
             self.write_key(found, (front, known), &mut bytes)?;
             last.clone_from(&bytes);
-            if !range.contains(&bytes) {
+            if !sieve.contains(&bytes) {
                 continue;
             }
             let mut fields = [Scalar::Null; SCALARS_MAX];

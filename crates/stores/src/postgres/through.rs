@@ -99,10 +99,11 @@ impl Both<'_> {
         let proof = join.proof(versions).column(own, theirs);
         let record = rows.shown_record().filter(|_| shown.in_columns);
         let (mut entry, mut bytes) = (Vec::new(), Vec::with_capacity(ROW_BYTES_USUAL));
+        let sieve = scan.range.sieve();
         for found in &answer.rows {
             entry.clear();
             entries.write_key(found, (front, known), &mut entry)?;
-            if !scan.range.contains(&entry) {
+            if !sieve.contains(&entry) {
                 continue;
             }
             let entry = entries.seen((found, from), &mut entry, None, versions)?;

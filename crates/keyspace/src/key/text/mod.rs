@@ -42,6 +42,9 @@ impl Separator {
     }
 }
 
+/// Bytes of a text for which room is made.
+const TEXT_BYTES_USUAL: usize = 64;
+
 /// One part of the template of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part<'t> {
@@ -59,12 +62,19 @@ pub fn format(
     values: &[Value<'_>],
 ) -> Result<String, Error> {
     check_paths(template)?;
-    let mut parts: Vec<Cow<'_, str>> = Vec::with_capacity(template.len());
+    let mut text = String::with_capacity(TEXT_BYTES_USUAL);
+    let mut is_first = true;
+    let mut put = |part: &str| {
+        if !std::mem::take(&mut is_first) {
+            text.push(separator.character());
+        }
+        text.push_str(&escape(separator, part));
+    };
     let mut values = values.iter();
     for part in template {
         let kind = match part {
             Part::Literal(literal) => {
-                parts.push(escape(separator, literal));
+                put(literal);
                 continue;
             }
             Part::Segment(kind) => *kind,
@@ -74,16 +84,17 @@ pub fn format(
             return Err(Error::new(ErrorKind::WrongType, 0));
         }
         match value {
-            Value::Path(elements) => {
-                parts.extend(elements.iter().map(|element| escape(separator, element)));
-            }
-            scalar => parts.push(Cow::Owned(escape(separator, &scalar_text(scalar)?).into_owned())),
+            Value::Path(elements) => elements.iter().for_each(|element| put(element)),
+            scalar => put(&scalar_text(scalar)?),
         }
     }
     if values.next().is_some() {
         return Err(Error::new(ErrorKind::ValueCount, 0));
     }
-    join(separator, &parts)
+    match text.len() > KEY_TEXT_BYTES_MAX {
+        true => Err(Error::new(ErrorKind::TextTooLong, KEY_TEXT_BYTES_MAX)),
+        false => Ok(text),
+    }
 }
 
 /// The values of the key that `text` spells, if it is the text of a key of this template.
@@ -175,38 +186,24 @@ fn check_paths(template: &[Part<'_>]) -> Result<(), Error> {
     }
 }
 
-fn join(separator: Separator, parts: &[Cow<'_, str>]) -> Result<String, Error> {
-    let length = parts.iter().map(|part| part.len() + 1).sum::<usize>().saturating_sub(1);
-    if length > KEY_TEXT_BYTES_MAX {
-        return Err(Error::new(ErrorKind::TextTooLong, KEY_TEXT_BYTES_MAX));
-    }
-    let mut text = String::with_capacity(length);
-    for (index, part) in parts.iter().enumerate() {
-        if index > 0 {
-            text.push(separator.character());
-        }
-        text.push_str(part);
-    }
-    Ok(text)
-}
-
-fn must_escape(separator: Separator, character: char) -> bool {
-    character == separator.character()
-        || matches!(character, '%' | '{' | '}' | '\u{00}'..='\u{1f}' | '\u{7f}')
+/// Only ASCII characters are escaped: one byte each.
+fn must_escape(separator: Separator, byte: u8) -> bool {
+    char::from(byte) == separator.character()
+        || matches!(byte, b'%' | b'{' | b'}' | 0x00..=0x1f | 0x7f)
 }
 
 fn escape(separator: Separator, raw: &str) -> Cow<'_, str> {
-    if !raw.contains(|character| must_escape(separator, character)) {
+    if !raw.bytes().any(|byte| must_escape(separator, byte)) {
         return Cow::Borrowed(raw);
     }
     let mut text = String::with_capacity(raw.len() + 16);
     for character in raw.chars() {
-        if must_escape(separator, character) {
-            text.push('%');
-            // Only ASCII characters are escaped: one byte each.
-            text.extend(digits::hex_pair(u32::from(character) as u8));
-        } else {
-            text.push(character);
+        match u8::try_from(character) {
+            Ok(byte) if byte.is_ascii() && must_escape(separator, byte) => {
+                text.push('%');
+                text.extend(digits::hex_pair(byte));
+            }
+            _ => text.push(character),
         }
     }
     Cow::Owned(text)
