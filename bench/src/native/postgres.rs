@@ -104,6 +104,7 @@ const WHY: &str = "\
 - *Pages and look-ups*: rows go from columns into the struct, as the expert's do; their keys are
   encoded besides, of a look-up those of entries and rows. With many callers the server and they
   share the processor, so that this is seen.
-- *Get*: the record of a row is encoded, and who may make the call is asked. A commit sends one
-  statement for all that it changes, where the expert sends one for each.
+- *Get* with many callers is ahead because Keyway's callers share connections for it; the expert's
+  have one each. A commit sends one statement for all that it changes, where the expert sends one
+  for each.
 ";

@@ -6,7 +6,7 @@
 //! files:./tree                         redis://:secret@host:6379/0?prefix=app:
 //!                                      redis-cluster://:secret@host:7000,host:7001?prefix=app:
 //! sqlite:./data.db                     sqlite:/opt/x.db?durability=process
-//! postgres://user:password@host:5432/database?durability=power&connections=16
+//! postgres://user:password@host:5432/database?durability=power&connections=20
 //! cassandra://host:9042,host/keyspace?replication=3
 //! ```
 //!
@@ -79,7 +79,7 @@ pub enum StoreUrl {
         /// What an acknowledged commit survives.
         durability: Durability,
     },
-    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=16`
+    /// `postgres://user:password@host:port/database?durability=power|process|none&connections=20`
     Postgres(PostgresUrl),
     /// `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]?prefix=TEXT&durability=power|process|none`
     Redis(RedisOptions),

@@ -1,4 +1,4 @@
-//! `postgres://user:password@host:port/database?durability=power&connections=16`
+//! `postgres://user:password@host:port/database?durability=power&connections=20`
 //!
 //! What is Keyway's own is taken out; the rest is PostgreSQL's and goes to the driver as it is. The
 //! password is in the text and nowhere else, and the text is never shown.

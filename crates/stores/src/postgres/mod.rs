@@ -58,13 +58,13 @@ use tokio::runtime::Handle;
 pub struct Options {
     /// What an acknowledged commit survives.
     pub durability: Durability,
-    /// The most connections at a time.
+    /// The most connections at a time; a fifth of them is shared by gets of one row.
     pub connections: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { durability: Durability::Power, connections: 16 }
+        Options { durability: Durability::Power, connections: 20 }
     }
 }
 

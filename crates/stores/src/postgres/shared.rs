@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_postgres::{Row, Statement};
 
 /// Of so many connections one is shared, and this many at most.
-const ONE_OF: usize = 4;
+const ONE_OF: usize = 5;
 const SHARED_MAX: usize = 8;
 
 /// Bytes of a row that may be read on a shared connection: its answer is one packet or two, which

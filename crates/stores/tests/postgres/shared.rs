@@ -15,7 +15,7 @@ use tokio_postgres::{Client, NoTls};
 const NOW: i64 = 1_800_000_000_000;
 const ROWS: usize = 200;
 const CALLERS: usize = 24;
-/// A quarter of the connections.
+/// A fifth of the connections.
 const SHARED: i64 = 4;
 
 /// A store with rows whose content is their name, and somebody who looks at its server.
