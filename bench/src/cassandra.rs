@@ -72,6 +72,9 @@ const SLICES: u64 = 2_000;
 /// How long each works on each line before anything is measured, twice.
 const WARM_UP: Duration = Duration::from_secs(2);
 
+/// What the kernel counts processor time in.
+const TICK: Duration = Duration::from_millis(10);
+
 struct Settings {
     rounds: usize,
     turn: Duration,
@@ -144,12 +147,21 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
             turn(entrant, kind, callers, WARM_UP, &fresh).await;
         }
     }
+    let processes = [std::process::id(), server.id(1).unwrap()];
+    let mut spent = SPENT_HEAD.to_string();
     for (name, kind, callers, target) in lines() {
         let mut rates = [Vec::new(), Vec::new()];
+        let mut times = [[Duration::ZERO; 2]; 2];
+        let mut calls = [0.0; 2];
         for round in 0..settings.rounds {
             // Each is first as often as the other.
             for place in [round % 2, 1 - round % 2] {
+                let before = processes.map(processor_time);
                 let rate = turn(&entrants[place], kind, callers, settings.turn, &fresh).await;
+                for (number, process) in processes.into_iter().enumerate() {
+                    times[place][number] += processor_time(process) - before[number];
+                }
+                calls[place] += rate * settings.turn.as_secs_f64();
                 rates[place].push(rate);
             }
         }
@@ -164,7 +176,12 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
              {target} |"
         )
         .unwrap();
+        let [[own, servers], [by_hand, by_hands]] =
+            [0, 1].map(|place| times[place].map(|time| time.as_micros() as f64 / calls[place]));
+        writeln!(spent, "| {name} | {own:.0} | {by_hand:.0} | {servers:.0} | {by_hands:.0} |")
+            .unwrap();
     }
+    text.push_str(&spent);
     if settings.only.is_empty() {
         text.push_str(&sizes(server, settings).await);
     }
@@ -209,6 +226,15 @@ async fn turn(
         done += task.await.unwrap();
     }
     done as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// The processor time that a process has used.
+fn processor_time(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // Behind the name, which may have blanks: user time and system time are the 12th and 13th.
+    let (_, numbers) = stat.rsplit_once(')').unwrap();
+    let ticks = numbers.split_whitespace().skip(11).take(2);
+    TICK * ticks.map(|number| number.parse::<u32>().unwrap()).sum::<u32>()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -268,6 +294,15 @@ median over rounds in which both took turns, with its quartiles.
 
 | what | Keyway | by hand | ratio | quartiles | target |
 |---|---|---|---|---|---|
+";
+
+const SPENT_HEAD: &str = "
+## Processor time
+
+Of the client and of the server, in µs a call; they share two cores.
+
+| what | Keyway | by hand | its server | by hand's server |
+|---|---|---|---|---|
 ";
 
 const SIZES_HEAD: &str = "

@@ -3,6 +3,7 @@
 //! Every execution carries a session. At the end its usage is held against the bounds of the plan;
 //! passing them is an error in tests, and behind a switch for users.
 
+mod guess;
 mod usage;
 
 pub use usage::Usage;

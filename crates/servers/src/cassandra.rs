@@ -200,6 +200,11 @@ impl Cassandra {
         self.node(node).signal("CONT");
     }
 
+    /// The process of a node, if it runs.
+    pub fn id(&self, node: usize) -> Option<u32> {
+        self.node(node).id()
+    }
+
     /// What a node has logged so far.
     pub fn log(&self, node: usize) -> String {
         self.node(node).log()

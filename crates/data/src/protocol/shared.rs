@@ -1,17 +1,20 @@
 //! What the calls of one run time share: a clock to wait by, chance, slices that are known to be in
-//! their directory, and entries that readers found without an owner.
+//! their directory, those that directories named first, and entries that readers found without an
+//! owner.
 //!
-//! All that is collected here may be forgotten at any moment: a slice is then announced again, an
-//! entry met again.
+//! All that is collected here may be forgotten at any moment: a slice is then announced again, a
+//! directory read before its first slice, an entry met again.
 
 use crate::clock::{Clock, Random};
 use crate::store::Key;
 use crate::watch::Watchers;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Slices that are remembered.
 const SLICES_MAX: usize = 100_000;
+/// Directories whose first slice is remembered.
+const FIRST_SLICES_MAX: usize = 100_000;
 /// Entries that wait for the cleaner.
 const ORPHANS_MAX: usize = 10_000;
 
@@ -21,6 +24,7 @@ pub struct Shared {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     slices: Mutex<HashSet<Key>>,
+    first_slices: Mutex<HashMap<Vec<u8>, i64>>,
     orphans: Mutex<BTreeSet<Key>>,
     watchers: Arc<Watchers>,
 }
@@ -32,6 +36,7 @@ impl Shared {
             clock,
             random,
             slices: Mutex::default(),
+            first_slices: Mutex::default(),
             orphans: Mutex::default(),
             watchers: Arc::default(),
         }
@@ -64,6 +69,24 @@ impl Shared {
             slices.clear();
         }
         slices.insert(slice);
+    }
+
+    /// The slice that a directory named first when it was last read.
+    pub(crate) fn first_slice(&self, directory: &[u8]) -> Option<i64> {
+        lock(&self.first_slices).get(directory).copied()
+    }
+
+    /// Remembers the slice that a directory names first.
+    pub(crate) fn learn_first(&self, directory: &[u8], slice: i64) {
+        let mut firsts = lock(&self.first_slices);
+        if let Some(known) = firsts.get_mut(directory) {
+            *known = slice;
+            return;
+        }
+        if firsts.len() >= FIRST_SLICES_MAX {
+            firsts.clear();
+        }
+        firsts.insert(directory.to_vec(), slice);
     }
 
     /// Puts an entry or a claim that belongs to no row on the list of the cleaner. A full list

@@ -13,6 +13,7 @@ mod admit;
 mod cursors;
 mod edge;
 mod get;
+mod guesses;
 mod hazards;
 mod list;
 mod near;

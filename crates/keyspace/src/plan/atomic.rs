@@ -144,7 +144,9 @@ fn candidates(keyspace: &Keyspace, store: StoreKind, target: &Target, answer: An
             false => bounds,
             true => bounds
                 .trips(1 + limits::PAGE_SLICES_MAX - 1)
-                .read(Count::new(1, limits::PAGE_SLICES_MAX + 1), key_size(collection)),
+                .read(Count::new(1, limits::PAGE_SLICES_MAX + 1), key_size(collection))
+                // Of a slice that no longer is the first.
+                .read(Count::new(0, limits::TAKE_CANDIDATES_MAX), size),
         }
     });
     if whole { answer.at_price(whole_price(collection, index)) } else { answer }

@@ -123,11 +123,14 @@ impl Listing<'_> {
         }
         if is_sliced(self.store, bucket.as_ref()) {
             prices.push(format!(
-                "the directory of slices is read first, then up to {} slices",
+                "the directory of slices is read together with the slice that it last named first \
+                 (in vain if another is first now), then up to {} slices",
                 limits::PAGE_SLICES_MAX
             ));
             let slices = Count::exactly(limits::PAGE_SLICES_MAX + 1);
             bounds = bounds.trips(1).read(slices, key_size(self.collection()));
+            let in_vain = Count::new(0, self.page.saturating_add(1));
+            bounds = bounds.read(in_vain, self.unit());
             // A read ends a slice, or fills what was asked for.
             trips += limits::PAGE_SLICES_MAX - 1;
         }

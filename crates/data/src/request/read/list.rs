@@ -101,7 +101,7 @@ pub(super) async fn list(
         None => {
             let (shape, budget) = (prepared.key()?, budget_of(prepared)?);
             let start = (asked.reverse, asked.mark.take());
-            let walk = Walk::begin(session, shape, &asked.reach, start, budget).await?;
+            let walk = Walk::new(shape, &asked.reach, start, budget)?;
             let mut pager = Pager { walk, finder, limit: asked.limit as u64, rows };
             let at_end = pager.fill(session, prepared.page_reads.refills).await?;
             rows = pager.rows;
@@ -170,7 +170,7 @@ pub(super) async fn show_later(
     }
     let start = (asked.reverse, asked.mark.take());
     let budget = budget_of(prepared)?;
-    let mut walk = Walk::begin(session, prepared.key()?, &asked.reach, start, budget).await?;
+    let mut walk = Walk::new(prepared.key()?, &asked.reach, start, budget)?;
     let at_end = walk.show(session, asked.limit, showing).await?;
     let mark = walk.mark().filter(|_| !at_end).cloned();
     if mark.is_none() && !at_end {
@@ -210,7 +210,7 @@ pub(super) fn limit_of(prepared: &Prepared, inputs: &dyn Inputs) -> Result<u64> 
 }
 
 struct Pager<'a> {
-    walk: Walk,
+    walk: Walk<'a>,
     finder: Finder<'a>,
     limit: u64,
     rows: Vec<Record>,

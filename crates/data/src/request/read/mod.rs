@@ -8,6 +8,7 @@
 //!                                                    through.rs entries and rows read together
 //!                                                    circle.rs  what lies around a point
 //!                                                    nearest.rs the nearest, and no more kept
+//!                                                    slices.rs  which time slices there are
 //! ```
 //!
 //! A read never answers what has ended, what is another's, or what an entry says of a row that has
@@ -20,6 +21,7 @@ mod near;
 mod nearest;
 mod range;
 mod rows;
+mod slices;
 mod still;
 mod through;
 mod walk;

@@ -3,21 +3,21 @@
 //! ```text
 //! range ───────────────────────────────────▶ scan ─▶ scan ─▶ …                 whole
 //! range ─▶ directory: slices that are there ─▶ scan a slice ─▶ scan the next ─▶ …   cut in slices
+//!          └ and at once the slice that was first before; read in vain if it no longer is
 //! ```
 //!
 //! Rows that have ended are passed over here. A walk knows after which key, or which slice, it
 //! would have to be taken up again; it never reads a slice that the directory does not name.
 
 use super::range::{Reach, intersection};
+use super::slices::{Directory, Stretch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::Showing;
 use crate::request::cursor::Mark;
-use crate::schema::{KeyShape, Slices};
+use crate::schema::KeyShape;
 use crate::session::Session;
-use crate::store::{End, Key, Keyed, Range, Scan, Seen, limits};
-use crate::value::Value;
+use crate::store::{End, Key, Keyed, Page, Scan, Seen};
 use bytes::Bytes;
-use keyspace::key::{self, Direction, KeyType};
 use std::collections::VecDeque;
 
 /// What a walk may still read.
@@ -31,9 +31,11 @@ pub(in crate::request) struct Budget {
 
 /// A walk over a range.
 #[derive(Debug)]
-pub(in crate::request) struct Walk {
+pub(in crate::request) struct Walk<'w> {
     reverse: bool,
     budget: Budget,
+    /// Where to ask for slices, until it was asked.
+    directory: Option<Directory<'w>>,
     /// What is still to be read of the range, or of the slice walked in.
     current: Option<Stretch>,
     /// Slices after it.
@@ -47,13 +49,6 @@ pub(in crate::request) struct Walk {
     mark: Option<Mark>,
 }
 
-/// A range of one place.
-#[derive(Debug)]
-struct Stretch {
-    range: Range,
-    slice: Option<i64>,
-}
-
 /// What comes next.
 #[derive(Debug)]
 pub(in crate::request) enum Next {
@@ -65,93 +60,74 @@ pub(in crate::request) enum Next {
     Enough,
 }
 
-impl Walk {
-    /// A walk from the beginning, or from where another one ended.
-    pub async fn begin(
-        session: &mut Session<'_>,
-        shape: &KeyShape,
-        reach: &Reach,
+impl<'w> Walk<'w> {
+    /// A walk from the beginning, or from where another one ended. Nothing is read yet.
+    pub fn new(
+        shape: &'w KeyShape,
+        reach: &'w Reach,
         (reverse, mark): (bool, Option<Mark>),
         budget: Budget,
-    ) -> Result<Walk> {
-        let mut walk = Walk {
+    ) -> Result<Walk<'w>> {
+        let range = match &mark {
+            Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
+            _ => reach.range.clone(),
+        };
+        let (mut directory, mut current) = (None, None);
+        match &shape.slices {
+            Some(slices) if reach.fixed == shape.group => {
+                let walked = (reverse, mark.as_ref());
+                directory = Some(Directory::of((shape, slices), (reach, range), walked)?);
+            }
+            _ => current = Some(Stretch { range, slice: None }),
+        }
+        Ok(Walk {
             reverse,
             budget,
-            current: None,
+            directory,
+            current,
             ahead: VecDeque::new(),
             cut_off: false,
             buffer: VecDeque::new(),
             done: None,
             mark,
-        };
-        let range = match &walk.mark {
-            Some(Mark::Key(last)) => intersection(&reach.range, &reach.range.after(last, reverse)),
-            _ => reach.range.clone(),
-        };
-        match &shape.slices {
-            Some(slices) if reach.fixed == shape.group => {
-                walk.find_slices(session, shape, slices, (reach, &range)).await?;
-            }
-            _ => walk.current = Some(Stretch { range, slice: None }),
-        }
-        Ok(walk)
-    }
-
-    /// Asks the directory which slices there are, in the direction of the walk.
-    async fn find_slices(
-        &mut self,
-        session: &mut Session<'_>,
-        shape: &KeyShape,
-        slices: &Slices,
-        (reach, range): (&Reach, &Range),
-    ) -> Result<()> {
-        let missing = || Error::new(ErrorKind::Internal, "a slice has no segment to be cut by");
-        let by = *shape.segments.get(shape.group).ok_or_else(missing)?;
-        let latest_first = (by.direction == Direction::Descending) != self.reverse;
-        let number =
-            |value: &Option<Value>| value.as_ref().map(|value| slices.number_of(value)).transpose();
-        let (mut low, mut high) = (number(&reach.from)?, number(&reach.before)?);
-        match (self.resumed(shape, slices)?, latest_first) {
-            (Some(first), false) => low = low.max(Some(first)),
-            (Some(first), true) => high = Some(high.map_or(first, |high| high.min(first))),
-            (None, _) => {}
-        }
-        let front = directory_front(slices, &reach.front)?;
-        let from = low.map(key::Value::I64);
-        let before = high.and_then(|high| high.checked_add(1)).map(key::Value::I64);
-        let named = key::between(&front, KeyType::I64.ascending(), from.as_ref(), before.as_ref())?;
-        let most = limits::PAGE_SLICES_MAX as usize;
-        let scan = Scan { range: named.into(), reverse: latest_first, rows: most + 1 };
-        let page = session.scan(&scan).await?;
-        self.cut_off = page.rows.len() > most || page.end != End::Range;
-        let now = session.now;
-        for keyed in page.rows.iter().take(most).filter(|keyed| keyed.row.is_live(now)) {
-            let number = slice_number(slices, &keyed.key)?;
-            let of_slice = slices.range(&reach.front, by, number)?;
-            let range = intersection(range, &of_slice);
-            self.ahead.push_back(Stretch { range, slice: Some(number) });
-        }
-        self.current = self.ahead.pop_front();
-        Ok(())
-    }
-
-    /// The first slice to look for again.
-    fn resumed(&self, shape: &KeyShape, slices: &Slices) -> Result<Option<i64>> {
-        Ok(match &self.mark {
-            None => None,
-            Some(Mark::Slice(done)) => {
-                let by = shape.segments.get(shape.group);
-                let descending = by.is_some_and(|by| by.direction == Direction::Descending);
-                let step = if descending != self.reverse { -1 } else { 1 };
-                Some(done.saturating_add(step))
-            }
-            Some(Mark::Key(last)) => {
-                let values = shape.decode(last)?;
-                let missing = || Error::new(ErrorKind::Internal, "a key has too few segments");
-                let value = values.get(shape.group).ok_or_else(missing)?;
-                Some(slices.number_of(value)?)
-            }
         })
+    }
+
+    /// The directory with the slice that it named first when it was last read; nothing if it was
+    /// read already, or nobody remembers, or a store answers both without a wait.
+    fn guess(&mut self, session: &Session<'_>) -> Result<Option<(Directory<'w>, Stretch)>> {
+        let name = self.directory.as_ref().and_then(|directory| directory.name.as_deref());
+        let (Some(name), Some(shared), None) = (name, session.shared(), session.at_once()) else {
+            return Ok(None);
+        };
+        let Some(number) = shared.first_slice(name) else { return Ok(None) };
+        let Some(directory) = self.directory.take() else { return Ok(None) };
+        let stretch = directory.stretch(number)?;
+        Ok(Some((directory, stretch)))
+    }
+
+    /// Asks the directory which slices there are, if it was not asked.
+    async fn find_slices(&mut self, session: &mut Session<'_>) -> Result<()> {
+        let Some(directory) = self.directory.take() else { return Ok(()) };
+        let page = session.scan(&directory.scan).await?;
+        self.take_slices(session, &directory, &page)
+    }
+
+    /// Goes through the slices that the directory names, and remembers the first.
+    fn take_slices(
+        &mut self,
+        session: &Session<'_>,
+        directory: &Directory<'_>,
+        page: &Page,
+    ) -> Result<()> {
+        (self.ahead, self.cut_off) = directory.named(page, session.now)?;
+        self.current = self.ahead.pop_front();
+        let first = self.current.as_ref().and_then(|stretch| stretch.slice);
+        if let (Some(shared), Some(name), Some(first)) = (session.shared(), &directory.name, first)
+        {
+            shared.learn_first(name, first);
+        }
+        Ok(())
     }
 
     /// The next live row; a scan asks for so many rows.
@@ -200,41 +176,78 @@ impl Walk {
         if let Some(done) = self.done.take() {
             self.mark = Some(Mark::Slice(done));
         }
+        let rows = rows.min(self.budget.rows);
+        if let Some((directory, stretch)) = self.guess(session)? {
+            return self.read_guessed(session, (directory, stretch), rows).await;
+        }
+        self.find_slices(session).await?;
         let Some(current) = self.current.take() else {
             return Ok(Some(if self.cut_off { Next::Enough } else { Next::End }));
         };
-        let rows = rows.min(self.budget.rows);
         if self.budget.scans == 0 || rows == 0 {
             self.current = Some(current);
             return Ok(Some(Next::Enough));
         }
-        self.read(session, current, rows).await?;
+        let scan = self.scan(&current, rows);
+        let page = session.scan(&scan).await?;
+        self.take_page(&scan, current.slice, page)?;
         Ok(None)
     }
 
-    /// Reads a stretch, or what a scan gives of it.
-    async fn read(&mut self, session: &mut Session<'_>, stretch: Stretch, rows: u64) -> Result<()> {
-        let Stretch { range, slice } = stretch;
+    /// Reads the directory and a slice at once, and keeps of the slice what it is the first of.
+    async fn read_guessed(
+        &mut self,
+        session: &mut Session<'_>,
+        (directory, stretch): (Directory<'_>, Stretch),
+        rows: u64,
+    ) -> Result<Option<Next>> {
+        let scan = self.scan(&stretch, rows);
+        let pages = session.scan_together(&[directory.scan.clone(), scan.clone()]).await?;
+        let [names, page] = <[Page; 2]>::try_from(pages).map_err(|_| endless())?;
+        self.take_slices(session, &directory, &names)?;
+        if let Some(first) = self.current.take_if(|first| first.slice == stretch.slice) {
+            self.take_page(&scan, first.slice, page)?;
+        }
+        Ok(None)
+    }
+
+    fn scan(&self, stretch: &Stretch, rows: u64) -> Scan {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-        let scan = Scan { range, reverse: self.reverse, rows };
+        Scan { range: stretch.range.clone(), reverse: self.reverse, rows }
+    }
+
+    /// Takes what a scan gave of a stretch.
+    fn take_page(&mut self, scan: &Scan, slice: Option<i64>, page: Page) -> Result<()> {
+        let last = page.rows.last().map(|last| &last.key);
+        self.go_on(scan, slice, (page.rows.len() as u64, page.end), last)?;
+        match self.buffer.is_empty() {
+            // Without moving a row.
+            true => self.buffer = VecDeque::from(page.rows),
+            false => self.buffer.extend(page.rows),
+        }
+        Ok(())
+    }
+
+    /// Goes on behind what a scan has read of a stretch.
+    fn go_on(
+        &mut self,
+        scan: &Scan,
+        slice: Option<i64>,
+        (read, end): (u64, End),
+        last: Option<&Key>,
+    ) -> Result<()> {
         self.budget.scans -= u64::from(!scan.range.is_empty());
-        let page = session.scan(&scan).await?;
-        self.budget.rows = self.budget.rows.saturating_sub(page.rows.len() as u64);
-        match (page.end, page.rows.last()) {
+        self.budget.rows = self.budget.rows.saturating_sub(read);
+        match (end, last) {
             (End::Range, _) => {
                 self.done = slice;
                 self.current = self.ahead.pop_front();
             }
             (_, Some(last)) => {
-                let range = scan.range.after(&last.key, self.reverse);
+                let range = scan.range.after(last, self.reverse);
                 self.current = Some(Stretch { range, slice });
             }
             (_, None) => return Err(endless()),
-        }
-        match self.buffer.is_empty() {
-            // Without moving a row.
-            true => self.buffer = VecDeque::from(page.rows),
-            false => self.buffer.extend(page.rows),
         }
         Ok(())
     }
@@ -252,7 +265,9 @@ impl Walk {
             if let Some(done) = self.done.take() {
                 self.mark = Some(Mark::Slice(done));
             }
-            let Some(current) = self.current.take() else { return Ok(!self.cut_off) };
+            let Some((current, guess)) = self.next_shown(session).await? else {
+                return Ok(!self.cut_off);
+            };
             let left = usize::try_from(self.budget.rows).unwrap_or(usize::MAX);
             let rows = (limit - shown).saturating_add(1).min(left);
             if self.budget.scans == 0 || rows == 0 {
@@ -261,7 +276,6 @@ impl Walk {
             }
             let Stretch { range, slice } = current;
             let scan = Scan { range, reverse: self.reverse, rows };
-            self.budget.scans -= u64::from(!scan.range.is_empty());
             let (mut read, mut is_more) = (0, false);
             let mut show = |row: &Seen<'_>| {
                 read += 1;
@@ -274,24 +288,40 @@ impl Walk {
                 }
                 Ok(!is_more)
             };
-            let end = session.each_later(&scan, versions, &mut show).await?;
-            self.budget.rows = self.budget.rows.saturating_sub(read);
-            if read > u64::from(is_more) {
-                self.mark = Some(Mark::Key(Key::new(Bytes::copy_from_slice(&last))));
-            }
-            match (end, &self.mark) {
-                _ if is_more => return Ok(false),
-                (End::Range, _) => {
-                    self.done = slice;
-                    self.current = self.ahead.pop_front();
+            let end = match guess {
+                None => session.each_later(&scan, versions, &mut show).await?,
+                Some(directory) => {
+                    let now = session.now;
+                    let is_right = |page: &Page| Ok(directory.first(page, now)? == slice);
+                    let both = (&directory.scan, &scan);
+                    let (page, end) =
+                        session.each_guessed(both, versions, &is_right, &mut show).await?;
+                    self.take_slices(session, &directory, &page)?;
+                    let Some(end) = end else { continue };
+                    end
                 }
-                (_, Some(Mark::Key(last))) if read > 0 => {
-                    let range = scan.range.after(last, self.reverse);
-                    self.current = Some(Stretch { range, slice });
-                }
-                _ => return Err(endless()),
+            };
+            let key = (read > u64::from(is_more)).then(|| Key::new(Bytes::copy_from_slice(&last)));
+            if let Some(key) = &key {
+                self.mark = Some(Mark::Key(key.clone()));
             }
+            if is_more {
+                return Ok(false);
+            }
+            self.go_on(&scan, slice, (read, end), key.as_ref())?;
         }
+    }
+
+    /// The stretch to be shown next, with the directory if it is a guess.
+    async fn next_shown(
+        &mut self,
+        session: &mut Session<'_>,
+    ) -> Result<Option<(Stretch, Option<Directory<'w>>)>> {
+        if let Some((directory, stretch)) = self.guess(session)? {
+            return Ok(Some((stretch, Some(directory))));
+        }
+        self.find_slices(session).await?;
+        Ok(self.current.take().map(|current| (current, None)))
     }
 
     /// Counts a row as read.
@@ -313,19 +343,4 @@ impl Walk {
 #[cold]
 pub(super) fn endless() -> Error {
     Error::new(ErrorKind::Internal, "a store answered neither rows nor the end of a range")
-}
-
-/// The group in the directory's space: the same segments behind another number.
-fn directory_front(slices: &Slices, front: &[u8]) -> Result<Vec<u8>> {
-    let missing = || Error::new(ErrorKind::Internal, "a key has no number");
-    let mut own = slices.directory.space.to_be_bytes().to_vec();
-    own.extend_from_slice(front.get(2..).ok_or_else(missing)?);
-    Ok(own)
-}
-
-fn slice_number(slices: &Slices, key: &Key) -> Result<i64> {
-    match slices.directory.decode(key)?.pop() {
-        Some(Value::I64(number)) => Ok(number),
-        _ => Err(Error::new(ErrorKind::Corrupt, "a directory of slices names no slice")),
-    }
 }

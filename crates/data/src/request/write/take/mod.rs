@@ -128,7 +128,7 @@ impl Taking<'_> {
         let scans = if self.index.key.slices.is_some() { limits::PAGE_SLICES_MAX } else { 1 };
         let budget = Budget { scans, rows };
         let shape = &self.index.key;
-        let mut walk = Walk::begin(session, shape, &self.reach, (false, mark), budget).await?;
+        let mut walk = Walk::new(shape, &self.reach, (false, mark), budget)?;
         let mut candidates = Vec::new();
         loop {
             match walk.next(session, rows).await? {
