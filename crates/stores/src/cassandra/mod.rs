@@ -265,7 +265,13 @@ impl Store for CassandraStore {
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
-        self.within(commit(&ready, batch)).await
+        self.within(commit(&ready, batch, false)).await
+    }
+
+    async fn commit_new(&self, batch: &Batch) -> Result<Outcome> {
+        batch.check_limits()?;
+        let ready = self.ready()?;
+        self.within(commit(&ready, batch, true)).await
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -289,8 +295,8 @@ impl fmt::Debug for CassandraStore {
     }
 }
 
-/// Commits a batch: plainly, or judged.
-async fn commit(ready: &Ready, batch: &Batch) -> Result<Outcome> {
+/// Commits a batch, which may be one that was never sent: plainly, or judged.
+async fn commit(ready: &Ready, batch: &Batch, is_new: bool) -> Result<Outcome> {
     let keys = || batch.checks.iter().map(|c| &c.key).chain(batch.writes.iter().map(Write::key));
     let Some(first) = keys().next() else { return Ok(Outcome::Committed { totals: Vec::new() }) };
     let (mut judged, mut plain) = (false, false);
@@ -330,7 +336,7 @@ async fn commit(ready: &Ready, batch: &Batch) -> Result<Outcome> {
             if batch.writes.len() > 1 {
                 door::check_batch_bytes(CASSANDRA_BATCH_BYTES_MAX, batch.bytes())?;
             }
-            plain::commit(ready, batch, until).await
+            plain::commit(ready, (batch, is_new), until).await
         }
     }
 }

@@ -21,9 +21,13 @@ use scylla::statement::prepared::PreparedStatement;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Writes a batch.
-pub(super) async fn commit(ready: &Ready, batch: &Batch, until: Instant) -> Result<Outcome> {
-    let stamp = ready.stamps.of(batch);
+/// Writes a batch, which may be one that was never sent.
+pub(super) async fn commit(
+    ready: &Ready,
+    (batch, is_new): (&Batch, bool),
+    until: Instant,
+) -> Result<Outcome> {
+    let stamp = if is_new { ready.stamps.of_new(batch) } else { ready.stamps.of(batch) };
     let (mut tries, mut may_be_there) = (0, false);
     loop {
         let fault = match send(ready, batch, stamp, until).await {

@@ -25,7 +25,8 @@ use std::sync::atomic::AtomicUsize;
 pub(super) struct Tables {
     /// Its schema.
     pub(super) schema: Arc<Schema>,
-    views: HashMap<u16, Arc<View>>,
+    /// By the numbers of their spaces, which are small.
+    views: Vec<Option<Arc<View>>>,
 }
 
 /// A table as it is in the server.
@@ -62,20 +63,30 @@ pub(super) struct Named {
 
 impl Tables {
     pub(super) fn new(layout: &CqlLayout, schema: Arc<Schema>) -> Result<Tables> {
-        let mut views = HashMap::new();
+        let mut views = Vec::new();
         let mut sliced: HashMap<&str, Vec<KeyShape>> = HashMap::new();
         for table in &layout.tables {
             let made = Arc::new(Table::new(table));
             for view in made_views(table, &made, &schema, &mut sliced)? {
-                views.insert(view.space, Arc::new(view));
+                let number = usize::from(view.space);
+                if number >= views.len() {
+                    views.resize(number + 1, None);
+                }
+                if let Some(place) = views.get_mut(number) {
+                    *place = Some(Arc::new(view));
+                }
             }
         }
         Ok(Tables { schema, views })
     }
 
+    fn view(&self, space: u16) -> Option<&Arc<View>> {
+        self.views.get(usize::from(space))?.as_ref()
+    }
+
     /// The view on a space.
     pub(super) fn of_space(&self, space: u16) -> Result<&Arc<View>> {
-        self.views.get(&space).ok_or_else(|| {
+        self.view(space).ok_or_else(|| {
             Error::new(ErrorKind::Corrupt, "a key has a number that the catalogue does not know")
                 .with("number", space)
         })
@@ -83,7 +94,7 @@ impl Tables {
 
     /// The view on a space of which all is read; nothing if its rows come another way.
     pub(super) fn read_of(&self, space: u16) -> Result<Option<&Arc<View>>> {
-        match self.views.get(&space) {
+        match self.view(space) {
             Some(view) => Ok(Some(view)),
             None => self.schema.space(space).map(|_| None),
         }

@@ -33,35 +33,57 @@ pub(super) struct Stamps(Mutex<Given>);
 #[derive(Debug, Default)]
 struct Given {
     last: i64,
+    /// All of them, in the order in which they were given.
+    order: VecDeque<(Milliseconds, CommitId, i64)>,
+    /// The first of them by their ids: hardly anybody asks for those of new batches.
     known: HashMap<CommitId, i64>,
-    order: VecDeque<(Milliseconds, CommitId)>,
 }
 
 impl Stamps {
     /// The timestamp of a batch.
     pub(super) fn of(&self, batch: &Batch) -> i64 {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stamp) = given.known.get(&batch.id) {
-            return *stamp;
+        if let Some(stamp) = given.known_of(batch.id) {
+            return stamp;
         }
-        let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
         let age = batch.now.saturating_sub(batch.id.time());
-        if (OLD..=kept).contains(&age) {
+        if (OLD..=kept()).contains(&age) {
             // The process that sent it first is gone: behind all that it can have written then.
             return batch.id.time().saturating_mul(1_000).saturating_add(999);
         }
-        let stamp = batch.now.saturating_mul(1_000).max(given.last.saturating_add(1));
-        given.last = stamp;
-        given.known.insert(batch.id, stamp);
-        given.order.push_back((batch.now, batch.id));
-        let is_old = |(at, _): &(Milliseconds, CommitId)| batch.now.saturating_sub(*at) > kept;
-        while given.order.len() > KNOWN_MAX || given.order.front().is_some_and(is_old) {
-            if let Some((_, id)) = given.order.pop_front() {
-                given.known.remove(&id);
+        given.give(batch)
+    }
+
+    /// The timestamp of a batch that was never sent.
+    pub(super) fn of_new(&self, batch: &Batch) -> i64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).give(batch)
+    }
+}
+
+impl Given {
+    fn known_of(&mut self, id: CommitId) -> Option<i64> {
+        let unknown = self.order.range(self.known.len()..);
+        self.known.extend(unknown.map(|(_, id, stamp)| (*id, *stamp)));
+        self.known.get(&id).copied()
+    }
+
+    fn give(&mut self, batch: &Batch) -> i64 {
+        let stamp = batch.now.saturating_mul(1_000).max(self.last.saturating_add(1));
+        self.last = stamp;
+        self.order.push_back((batch.now, batch.id, stamp));
+        let is_old = |(at, ..): &(Milliseconds, _, _)| batch.now.saturating_sub(*at) > kept();
+        while self.order.len() > KNOWN_MAX || self.order.front().is_some_and(is_old) {
+            if let Some((_, id, _)) = self.order.pop_front() {
+                self.known.remove(&id);
             }
         }
         stamp
     }
+}
+
+/// How long the timestamp of a batch is remembered.
+fn kept() -> Milliseconds {
+    Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX)
 }
 
 /// The timestamp with which an attempt writes an entry; it is removed with the next.
@@ -101,6 +123,26 @@ mod tests {
         let third = stamps.of(&batch(three, 999_500));
         assert!(first < second && second < third);
         assert_eq!(stamps.of(&batch(one, 1_000_400)), first);
+        let new = id();
+        let fourth = stamps.of_new(&batch(new, 999_500));
+        assert!(third < fourth);
+        assert_eq!(stamps.of(&batch(new, 1_000_400)), fourth);
+        assert_eq!(stamps.of(&batch(two, 1_000_400)), second);
+    }
+
+    #[test]
+    fn timestamps_are_forgotten_with_what_they_were_of() {
+        let (stamps, random) = (Stamps::default(), SeededRandom::new(1));
+        let later = |number: i64| 1_000_000 + number * kept() / 4;
+        let ids: Vec<CommitId> = (0..12).map(|at| CommitId::new(later(at), &random)).collect();
+        let given = |stamps: &Stamps| stamps.0.lock().unwrap().order.len();
+        for (number, id) in ids.iter().enumerate() {
+            let batch = batch(*id, later(number as i64));
+            let first = if number % 3 == 0 { stamps.of(&batch) } else { stamps.of_new(&batch) };
+            assert_eq!(stamps.of(&batch), first);
+            assert_eq!(given(&stamps), (number + 1).min(5));
+            assert_eq!(stamps.0.lock().unwrap().known.len(), (number + 1).min(5));
+        }
     }
 
     #[test]
