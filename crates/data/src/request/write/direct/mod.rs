@@ -8,7 +8,7 @@
 //! Where each value comes from is looked up when a pattern is prepared. Whatever is wrong with a
 //! call is left to the ordinary way to say, so that it is said once; nothing may have been sent by
 //! then. Only for calls without an id of their own, and for batches that any store takes: where one
-//! reaches a place only, those of one row that has neither a version nor entries.
+//! reaches a place only, those of one row that has no version, and no entries that lie elsewhere.
 
 mod sheet;
 
@@ -22,7 +22,7 @@ use crate::request::answer::{Answer, Changed};
 use crate::request::call::Given;
 use crate::request::inputs::CallInputs;
 use crate::request::{Call, Runtime};
-use crate::schema::{CollectionSchema, constant};
+use crate::schema::{CollectionSchema, IndexSchema, constant};
 use crate::session::Session;
 use crate::store::{Batch, Conflict, Outcome, Where};
 use crate::value::Value;
@@ -76,8 +76,8 @@ impl Direct {
             && match kind.atomicity() {
                 Atomicity::WholeStore => matches!(collection.mode, Mode::Plain | Mode::Conditional),
                 Atomicity::Group => {
-                    let is_one = pattern.many.is_none() && collection.indexes.is_empty();
-                    is_one && collection.mode == Mode::Plain
+                    let is_one = pattern.many.is_none() && collection.mode == Mode::Plain;
+                    is_one && collection.indexes.iter().all(|index| is_sent_along(kind, index))
                 }
             };
         if !is_direct {
@@ -201,6 +201,14 @@ impl Direct {
         }
         Some(())
     }
+}
+
+/// Whether the entries of an index are sent with their row to a store that scales out: those that
+/// lie in no slices, where plain rows of all places are written together.
+fn is_sent_along(kind: StoreKind, index: &IndexSchema) -> bool {
+    matches!(kind, StoreKind::Cassandra | StoreKind::Scylla)
+        && !index.model.unique
+        && index.key.slices.is_none()
 }
 
 /// What a pattern can take values from.
