@@ -1,7 +1,7 @@
 //! What a call costs, counted where rows come by.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{Key, Named, Scan, Seen, Show, ShowNamed, front};
+use crate::store::{Key, Named, Scan, Seen, Show, ShowNamed};
 use crate::watch::Interest;
 
 /// What a call has cost so far.
@@ -27,7 +27,7 @@ impl Usage {
     pub(super) fn take(&mut self, scan: &Scan, (key, weight): (&[u8], usize)) -> Result<()> {
         // Cheap, and no row of another owner gets past it, whatever a store does.
         if !scan.range.contains(key) {
-            return Err(Error::new(ErrorKind::Internal, "a store answered a row out of range"));
+            return Err(astray());
         }
         self.count_row(weight);
         Ok(())
@@ -40,21 +40,22 @@ impl Usage {
     }
 }
 
+#[cold]
+fn astray() -> Error {
+    Error::new(ErrorKind::Internal, "a store answered a row out of range")
+}
+
 /// Counts the rows of a scan on their way to whoever is shown them.
 pub(super) fn counting<'c>(
     usage: &'c mut Usage,
     scan: &'c Scan,
     show: &'c mut Show<'_>,
 ) -> impl FnMut(&Seen<'_>) -> Result<bool> + Send + 'c {
-    let fronts = front(&scan.range.start)..front(&scan.range.end);
     let sieve = scan.range.sieve();
     move |row| {
-        // Fronts that differ say the same as the keys, and sooner.
-        let inside = front(row.key);
-        if (fronts.start < inside && inside < fronts.end) || sieve.contains(row.key) {
-            usage.count_row(row.weight());
-        } else {
-            usage.take(scan, (row.key, row.weight()))?;
+        match sieve.contains(row.key) {
+            true => usage.count_row(row.weight()),
+            false => return Err(astray()),
         }
         show(row)
     }
