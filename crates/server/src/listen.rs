@@ -184,8 +184,8 @@ async fn talk(
     let answer = service_fn(move |request: Request<Incoming>| {
         let endpoints = endpoints.clone();
         async move {
-            let response = endpoints.answer(Some(Peer(peer)), request.map(Body::new)).await;
-            Ok::<_, Infallible>(response)
+            let mut request = request.map(Body::new);
+            Ok::<_, Infallible>(endpoints.answer(Some(Peer(peer)), &mut request).await)
         }
     });
     let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);

@@ -86,7 +86,7 @@ impl Shelf {
             request = request.header("content-type", "application/json");
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let response = self.endpoints.answer(None, request.body(body).unwrap()).await;
+        let response = self.endpoints.answer(None, &mut request.body(body).unwrap()).await;
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -208,7 +208,7 @@ async fn forms_of_other_sites_do_nothing() {
     let request = Request::builder().method(Method::POST).uri("/-/api/scrub");
     let request = request.header("authorization", format!("Bearer {}", shelf.operator));
     let request = request.header("content-type", "text/plain");
-    let response = shelf.endpoints.answer(None, request.body(Body::from("{}")).unwrap()).await;
+    let response = shelf.endpoints.answer(None, &mut request.body(Body::from("{}")).unwrap()).await;
     assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     assert_eq!(shelf.get("/-/api/scrub").await["state"], "none");
 }
@@ -326,7 +326,7 @@ async fn an_export_is_whole() {
     assert_eq!((ids.len(), lines.len()), (1_203, 1_205));
     let request = Request::builder().uri(path).header("accept-encoding", "gzip");
     let request = request.header("authorization", format!("Bearer {}", shelf.operator));
-    let response = shelf.endpoints.answer(None, request.body(Body::empty()).unwrap()).await;
+    let response = shelf.endpoints.answer(None, &mut request.body(Body::empty()).unwrap()).await;
     assert_eq!(response.headers()["content-encoding"], "gzip");
     assert!(response.into_body().collect().await.unwrap().to_bytes().len() < text.len() / 4);
     assert_eq!(shelf.actions().await, ["exported", "exported"]);

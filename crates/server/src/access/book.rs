@@ -189,6 +189,7 @@ impl Book {
             caller = caller.of_tenant(tenant);
         }
         caller = row.roles.iter().fold(caller, |caller, role| caller.with_role(role));
+        let caller = Arc::new(caller);
         let principal =
             Principal { token: Some(Arc::from(token.id.as_str())), caller, is_operator };
         let known = Known {

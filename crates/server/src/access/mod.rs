@@ -34,7 +34,7 @@ pub struct Principal {
     /// The public part of the token; nothing for somebody without one.
     pub token: Option<Arc<str>>,
     /// Who calls, for patterns.
-    pub caller: Caller,
+    pub caller: Arc<Caller>,
     /// Whether the server may be looked after.
     pub is_operator: bool,
 }
@@ -42,7 +42,7 @@ pub struct Principal {
 impl Principal {
     /// Somebody without a token.
     pub fn nobody() -> Principal {
-        Principal { token: None, caller: Caller::nobody(), is_operator: false }
+        Principal { token: None, caller: Arc::default(), is_operator: false }
     }
 
     /// What the audit calls them.

@@ -67,6 +67,7 @@ impl Sessions {
     pub fn begin(&self, caller: Caller, is_operator: bool) -> Token {
         let token = Token::new(Kind::Session, self.random.as_ref());
         let ends_at = self.clock.now() + SESSION_LIFE;
+        let caller = Arc::new(caller);
         let principal =
             Principal { token: Some(Arc::from(token.id.as_str())), caller, is_operator };
         let hash = token.hash(&self.pepper);

@@ -82,7 +82,7 @@ impl Operator {
 }
 
 /// The way in and out.
-pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request) -> Response {
+pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: &mut Request) -> Response {
     let service = &endpoints.service;
     let begun = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_string());
@@ -114,10 +114,10 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: Request
 async fn pass(
     endpoints: &Plain,
     peer: Option<Peer>,
-    request: Request,
+    request: &mut Request,
 ) -> Result<(Response, Usage), Problem> {
     let service = &endpoints.service;
-    if !is_ours(&request, &service.settings.hosts) {
+    if !is_ours(request, &service.settings.hosts) {
         let title = "the server has not this name: start it with --host NAME to let it have one";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", title));
     }
@@ -209,7 +209,7 @@ fn trusted(headers: &HeaderMap) -> Result<Principal, Problem> {
     let roles = text(&ROLES)?.unwrap_or_default().split(',').map(str::trim);
     let roles = roles.filter(|role| !role.is_empty());
     let caller = roles.fold(caller, |caller, role| caller.with_role(role));
-    Ok(Principal { token: None, caller, is_operator: true })
+    Ok(Principal { token: None, caller: Arc::new(caller), is_operator: true })
 }
 
 /// Headers that keep browsers from doing what nobody asked for. What a page may load and say of

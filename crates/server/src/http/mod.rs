@@ -70,11 +70,11 @@ impl Endpoints {
             .with_state(service.clone());
         let plain = Arc::new(Plain { service: service.clone(), others });
         let inner = plain.clone();
-        let inner = service_fn(move |request: Request| {
+        let inner = service_fn(move |mut request: Request| {
             let inner = inner.clone();
             async move {
                 let peer = request.extensions().get::<Peer>().copied();
-                Ok(door::door(&inner, peer, request).await)
+                Ok(door::door(&inner, peer, &mut request).await)
             }
         });
         // Answers of a few rows travel as they are: to compress them would take longer than to
@@ -89,8 +89,8 @@ impl Endpoints {
         Endpoints { plain, layered }
     }
 
-    /// Answers a request.
-    pub async fn answer(&self, peer: Option<Peer>, mut request: Request) -> Response {
+    /// Answers a request, which stays where it is: it is large, and many look at it.
+    pub async fn answer(&self, peer: Option<Peer>, request: &mut Request) -> Response {
         let is_plain = self.plain.service.settings.origins.is_empty()
             && !request.headers().contains_key(header::ACCEPT_ENCODING);
         if is_plain {
@@ -99,7 +99,7 @@ impl Endpoints {
         if let Some(peer) = peer {
             request.extensions_mut().insert(peer);
         }
-        let Ok(response) = self.layered.clone().oneshot(request).await;
+        let Ok(response) = self.layered.clone().oneshot(std::mem::take(request)).await;
         response
     }
 }
@@ -110,7 +110,7 @@ impl Plain {
         &self,
         peer: Option<Peer>,
         principal: Arc<Principal>,
-        mut request: Request,
+        request: &mut Request,
     ) -> (Response, Usage) {
         let name = request.uri().path().strip_prefix('/').unwrap_or_default();
         if let Some(position) = self.service.positions.get(name).copied() {
@@ -121,7 +121,7 @@ impl Plain {
         if let Some(peer) = peer {
             extensions.insert(peer);
         }
-        let Ok(response) = self.others.clone().oneshot(request).await;
+        let Ok(response) = self.others.clone().oneshot(std::mem::take(request)).await;
         (response, Usage::default())
     }
 }

@@ -9,7 +9,6 @@ use axum::extract::Request;
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
 };
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use data::request::{Answer, Given, Prepared, Reply, Written};
@@ -33,7 +32,7 @@ pub struct Asked {
     /// What is given for each argument.
     pub given: Vec<Given>,
     /// Who calls.
-    pub caller: Caller,
+    pub caller: Arc<Caller>,
     /// The id, where one was chosen.
     pub id: Option<CommitId>,
 }
@@ -43,13 +42,12 @@ pub(super) async fn answer(
     service: &Arc<Service>,
     position: usize,
     principal: Arc<Principal>,
-    request: Request,
+    request: &mut Request,
 ) -> (Response, Usage) {
-    let (parts, body) = request.into_parts();
-    let answered = match ask(service, position, &principal, &parts, body).await {
+    let answered = match ask(service, position, &principal, request).await {
         // Boxed, so that a read does not carry the room of a stream.
         Ok((asked, true)) => Ok(Box::pin(stream::answer(service.clone(), asked)).await),
-        Ok((asked, false)) => return respond(service, asked, &parts.headers).await,
+        Ok((asked, false)) => return respond(service, asked, request.headers()).await,
         Err(problem) => Err(problem),
     };
     let response = answered.unwrap_or_else(|problem| {
@@ -66,16 +64,17 @@ async fn ask(
     service: &Service,
     position: usize,
     principal: &Principal,
-    parts: &Parts,
-    body: Body,
+    request: &mut Request,
 ) -> Result<(Asked, bool), Problem> {
+    let body = std::mem::take(request.body_mut());
+    let headers = request.headers();
     let prepared = service.keyway.runtime().patterns().get(position);
     let prepared = prepared.filter(|prepared| is_offered(prepared)).ok_or_else(|| {
         let title = "this pattern runs only inside others";
         Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title)
     })?;
-    check_method(prepared, &parts.method)?;
-    if principal.caller == Caller::nobody() && prepared.pattern.allow != Allow::Public {
+    check_method(prepared, request.method())?;
+    if *principal.caller == Caller::nobody() && prepared.pattern.allow != Allow::Public {
         let known = principal.token.is_some() || service.trusts_callers();
         if !known {
             return Err(Problem::unauthorized());
@@ -83,15 +82,15 @@ async fn ask(
     }
     let (prepared, caller) = (prepared.clone(), principal.caller.clone());
     if prepared.pattern.verb.is_read() {
-        let (given, watches) = from_query(service, &prepared, parts.uri.query(), &parts.headers)?;
+        let (given, watches) = from_query(service, &prepared, request.uri().query(), headers)?;
         return Ok((Asked { position, prepared, given, caller, id: None }, watches));
     }
-    let body = read(service, &parts.headers, body).await?;
-    let given = from_body(service, &prepared, &parts.headers, &body)?;
-    let id = match parts.headers.contains_key(conditions::IDEMPOTENCY_KEY) {
+    let body = read(service, headers, body).await?;
+    let given = from_body(service, &prepared, headers, &body)?;
+    let id = match headers.contains_key(conditions::IDEMPOTENCY_KEY) {
         true => {
             let front = format!("{}\n{}", principal.name(), prepared.name());
-            Box::pin(conditions::id(service, &parts.headers, &front, &body)).await?
+            Box::pin(conditions::id(service, headers, &front, &body)).await?
         }
         false => None,
     };

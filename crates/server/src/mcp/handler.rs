@@ -76,7 +76,7 @@ impl Handler {
             Who::Each => {
                 let parts = context.extensions.get::<Parts>();
                 let known = parts.and_then(|parts| parts.extensions.get::<Known>());
-                known.map_or_else(Caller::nobody, |known| known.0.caller.clone())
+                known.map_or_else(Caller::nobody, |known| Caller::clone(&known.0.caller))
             }
         }
     }
@@ -114,6 +114,7 @@ impl Handler {
         match &self.of {
             Of::Alone(keyway, _) => keyway.call_at(position, given, &caller, None).await,
             Of::Server(service) => {
+                let caller = Arc::new(caller);
                 call(service, Asked { position, prepared, given, caller, id: None }).await
             }
         }

@@ -15,8 +15,8 @@ struct Stream {
 
 impl Stream {
     async fn open(setup: &Setup, token: &str, path: &str) -> Stream {
-        let request = get(token, path).body(Body::empty()).unwrap();
-        let response = setup.service.endpoints().answer(None, request).await;
+        let mut request = get(token, path).body(Body::empty()).unwrap();
+        let response = setup.service.endpoints().answer(None, &mut request).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-store");

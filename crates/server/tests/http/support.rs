@@ -77,8 +77,8 @@ impl Setup {
     }
 
     /// Makes a request.
-    pub async fn send(&self, request: Request<Body>) -> Answered {
-        let response = self.service.endpoints().answer(None, request).await;
+    pub async fn send(&self, mut request: Request<Body>) -> Answered {
+        let response = self.service.endpoints().answer(None, &mut request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes().to_vec();
         Answered { status: parts.status, headers: parts.headers, body }
