@@ -18,6 +18,7 @@ use crate::schema::{Schema, Space};
 use crate::store::{Key, Version};
 use crate::value::Value;
 use keyspace::diagnostic::{listed, nearest};
+use keyspace::key::KeyReader;
 use keyspace::key::text::{Part, Separator, format};
 use keyspace::layout::engine::segment_shape;
 use keyspace::model::{self, Argument, ArgumentRole, Keyspace, Type};
@@ -250,8 +251,12 @@ pub fn key_text(schema: &Schema, key: &Key) -> Result<String> {
         '/' => Separator::Slash,
         _ => Separator::Colon,
     };
-    let values = collection.key.decode(key)?;
-    let values: Option<Vec<_>> = values.iter().map(Value::as_segment).collect();
-    let lost = || Error::new(ErrorKind::Internal, "a key holds a value that has no place in it");
-    Ok(format(separator, &parts, &values.ok_or_else(lost)?)?)
+    let unreadable =
+        |error| Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error);
+    let mut reader = KeyReader::new(key.as_ref()).map_err(unreadable)?;
+    let mut values = Vec::with_capacity(parts.len());
+    for segment in &collection.key.segments {
+        values.push(reader.value(*segment).map_err(unreadable)?);
+    }
+    Ok(format(separator, &parts, &values)?)
 }

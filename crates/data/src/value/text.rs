@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use keyspace::key::KeyType;
 use keyspace::key::text as key_text;
 use keyspace::model::{Type, duration_text};
+use std::borrow::Cow;
 
 /// Characters of a refused text that an error shows.
 const GIVEN_CHARACTERS_MAX: usize = 64;
@@ -86,9 +87,9 @@ pub(super) fn scalar(text: &str, of: &Type) -> Result<Value> {
         Type::I64 => parse(KeyType::I64, text),
         Type::U64 => parse(KeyType::U64, text),
         Type::Bytes => parse(KeyType::Bytes, text),
-        Type::Uuid => parse(KeyType::Uuid, &text.to_ascii_lowercase()),
-        Type::TimeUuid => parse(KeyType::TimeUuid, &text.to_ascii_lowercase()),
-        Type::Ulid => parse(KeyType::Ulid, &text.to_ascii_uppercase()),
+        Type::Uuid => parse(KeyType::Uuid, &in_small_letters(text)),
+        Type::TimeUuid => parse(KeyType::TimeUuid, &in_small_letters(text)),
+        Type::Ulid => parse(KeyType::Ulid, &in_capitals(text)),
         Type::Date => parse(KeyType::Date, text),
         Type::Timestamp => {
             time::timestamp(text).map(Value::Timestamp).ok_or_else(|| mismatch(text, of))
@@ -100,6 +101,22 @@ pub(super) fn scalar(text: &str, of: &Type) -> Result<Value> {
             Ok(Value::Text(text.to_string()))
         }
         _ => Err(mismatch(text, of)),
+    }
+}
+
+/// A text without capitals, as it almost always is.
+fn in_small_letters(text: &str) -> Cow<'_, str> {
+    match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        false => Cow::Borrowed(text),
+        true => Cow::Owned(text.to_ascii_lowercase()),
+    }
+}
+
+/// A text without small letters, as it almost always is.
+fn in_capitals(text: &str) -> Cow<'_, str> {
+    match text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        false => Cow::Borrowed(text),
+        true => Cow::Owned(text.to_ascii_uppercase()),
     }
 }
 

@@ -104,12 +104,26 @@ pub fn uuid(bytes: [u8; 16]) -> String {
 }
 
 pub fn from_uuid(text: &str) -> Option<[u8; 16]> {
+    if let Some(bytes) = from_uuid_letters(text.as_bytes()) {
+        return Some(bytes);
+    }
     let (mut value, mut digits) = (0_u128, 0);
     for byte in text.bytes().filter(|byte| *byte != b'-') {
         value = value << 4 | u128::from(hex_value(byte)?);
         digits += 1;
     }
     (digits == 32).then(|| value.to_be_bytes())
+}
+
+/// The bytes of a UUID whose digits stand where they should.
+fn from_uuid_letters(letters: &[u8]) -> Option<[u8; 16]> {
+    let letters: &[u8; 36] = letters.try_into().ok()?;
+    let mut bytes = [0; 16];
+    for (byte, place) in bytes.iter_mut().zip(UUID_PLACES) {
+        let [high, low] = *letters.get(place..)?.first_chunk()?;
+        *byte = from_hex_pair(high, low)?;
+    }
+    Some(bytes)
 }
 
 /// The letters of a ULID.
@@ -206,6 +220,7 @@ mod tests {
     fn hexadecimal_digits_are_read_and_written() {
         let bytes = 0x0156_3e3a_b5d3_d676_4c61_efb9_9302_bd5b_u128.to_be_bytes();
         assert_eq!(uuid(bytes), "01563e3a-b5d3-d676-4c61-efb99302bd5b");
+        assert_eq!(from_uuid("01563E3A-b5d3-d676-4c61-efb99302bd5b"), Some(bytes));
         assert_eq!(from_uuid("01563E3A-b5d3d676-4c61-efb99302bd5b"), Some(bytes));
         assert_eq!(from_uuid("01563e3a-b5d3-d676-4c61-efb99302bd5"), None);
         assert_eq!(from_uuid("01563e3a-b5d3-d676-4c61-efb99302bd5g"), None);

@@ -64,17 +64,21 @@ pub fn format(
     check_paths(template)?;
     let mut text = String::with_capacity(TEXT_BYTES_USUAL);
     let mut is_first = true;
-    let mut put = |part: &str| {
+    let mut put_escaped = |part: &str| {
         if !std::mem::take(&mut is_first) {
             text.push(separator.character());
         }
-        text.push_str(&escape(separator, part));
+        text.push_str(part);
+    };
+    let mut put = |part: Raw<'_>| match part {
+        Raw::Any(part) => put_escaped(&escape(separator, part)),
+        Raw::Plain(letters) => put_escaped(str::from_utf8(letters).unwrap_or_default()),
     };
     let mut values = values.iter();
     for part in template {
         let kind = match part {
             Part::Literal(literal) => {
-                put(literal);
+                put(Raw::Any(literal));
                 continue;
             }
             Part::Segment(kind) => *kind,
@@ -84,8 +88,10 @@ pub fn format(
             return Err(Error::new(ErrorKind::WrongType, 0));
         }
         match value {
-            Value::Path(elements) => elements.iter().for_each(|element| put(element)),
-            scalar => put(&scalar_text(scalar)?),
+            Value::Path(elements) => elements.iter().for_each(|element| put(Raw::Any(element))),
+            Value::Uuid(id) => put(Raw::Plain(&uuid_letters(*id))),
+            Value::Ulid(id) => put(Raw::Plain(&ulid_letters(*id))),
+            scalar => put(Raw::Any(&scalar_text(scalar)?)),
         }
     }
     if values.next().is_some() {
@@ -95,6 +101,13 @@ pub fn format(
         true => Err(Error::new(ErrorKind::TextTooLong, KEY_TEXT_BYTES_MAX)),
         false => Ok(text),
     }
+}
+
+/// A part before it is escaped.
+enum Raw<'r> {
+    Any(&'r str),
+    /// Letters and digits, which nobody escapes.
+    Plain(&'r [u8]),
 }
 
 /// The values of the key that `text` spells, if it is the text of a key of this template.
@@ -187,9 +200,23 @@ fn check_paths(template: &[Part<'_>]) -> Result<(), Error> {
 }
 
 /// Only ASCII characters are escaped: one byte each.
+#[inline]
 fn must_escape(separator: Separator, byte: u8) -> bool {
-    char::from(byte) == separator.character()
-        || matches!(byte, b'%' | b'{' | b'}' | 0x00..=0x1f | 0x7f)
+    char::from(byte) == separator.character() || ESCAPED.get(usize::from(byte)) == Some(&true)
+}
+
+/// The bytes that are escaped whatever separates parts.
+static ESCAPED: [bool; 256] = escaped_bytes();
+
+#[expect(clippy::indexing_slicing, reason = "only ever made while the program is compiled")]
+const fn escaped_bytes() -> [bool; 256] {
+    let mut escaped = [false; 256];
+    let mut byte = 0;
+    while byte < escaped.len() {
+        escaped[byte] = matches!(byte as u8, b'%' | b'{' | b'}' | 0x00..=0x1f | 0x7f);
+        byte += 1;
+    }
+    escaped
 }
 
 fn escape(separator: Separator, raw: &str) -> Cow<'_, str> {

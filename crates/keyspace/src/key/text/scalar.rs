@@ -35,10 +35,16 @@ pub fn scalar_text<'v>(value: &'v Value<'_>) -> Result<Cow<'v, str>, Error> {
 /// The value that `raw`, which is not escaped, spells in the one accepted way.
 pub fn parse_scalar(kind: KeyType, raw: &str) -> Result<Value<'static>, Error> {
     let value = read(kind, raw).ok_or(Error::new(ErrorKind::BadText, 0))?;
-    if scalar_text(&value)? == raw {
-        Ok(value)
-    } else {
-        Err(Error::new(ErrorKind::NotCanonical, 0))
+    if is_spelt(&value, raw)? { Ok(value) } else { Err(Error::new(ErrorKind::NotCanonical, 0)) }
+}
+
+/// Whether a text is that of a value.
+fn is_spelt(value: &Value<'_>, raw: &str) -> Result<bool, Error> {
+    match value {
+        // Without making a text of it.
+        Value::Uuid(value) => Ok(digits::uuid_letters(*value) == raw.as_bytes()),
+        Value::Ulid(value) => Ok(digits::ulid_letters(*value) == raw.as_bytes()),
+        value => Ok(scalar_text(value)? == raw),
     }
 }
 
