@@ -14,10 +14,10 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -190,16 +190,26 @@ async fn talk(
     });
     let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);
     let connection = watcher.watch(connection.into_owned());
-    tokio::pin!(connection);
-    let mut look = tokio::time::interval_at(Instant::now() + look_every, look_every);
-    let ended = loop {
-        tokio::select! {
-            biased;
-            ended = &mut connection => break ended,
-            // The connection looks at its deadline.
-            _ = look.tick() => {}
+    let (mut connection, mut look) = (pin!(connection), pin!(tokio::time::sleep(look_every)));
+    let mut is_set = false;
+    let ended = poll_fn(|context| {
+        loop {
+            // The connection looks at its deadline, at the latest when the clock has woken it.
+            let polled = connection.as_mut().poll(context);
+            // A clock that knows whom to wake has nothing to say until it is time.
+            if polled.is_ready() || is_set && !look.is_elapsed() {
+                return polled;
+            }
+            if is_set {
+                look.as_mut().reset(Instant::now() + look_every);
+            }
+            is_set = true;
+            if look.as_mut().poll(context).is_pending() {
+                return polled;
+            }
         }
-    };
+    });
+    let ended = ended.await;
     if let Err(error) = ended {
         // Whoever hung up knows it.
         tracing::debug!(%error, %peer, "a connection ended early");

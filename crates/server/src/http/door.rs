@@ -84,12 +84,17 @@ impl Operator {
 /// The way in and out.
 pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: &mut Request) -> Response {
     let service = &endpoints.service;
-    let begun = Instant::now();
-    let (method, path) = (request.method().clone(), request.uri().path().to_string());
-    let span = tracing::info_span!("request", otel.name = path, otel.kind = "server", %method,
-        status = Empty, round_trips = Empty, rows = Empty);
+    // Whoever answers may take the request away.
+    let logged = tracing::enabled!(tracing::Level::INFO)
+        .then(|| (Instant::now(), request.method().clone(), request.uri().path().to_string()));
+    let span = tracing::info_span!("request", otel.name = request.uri().path(),
+        otel.kind = "server", method = %request.method(), status = Empty, round_trips = Empty,
+        rows = Empty);
     traces::join(&span, request.headers());
-    let passed = pass(endpoints, peer, request).instrument(span.clone()).await;
+    let passed = match span.is_disabled() {
+        true => pass(endpoints, peer, request).await,
+        false => pass(endpoints, peer, request).instrument(span.clone()).await,
+    };
     let (mut response, usage) =
         passed.unwrap_or_else(|problem| (problem.into_response(), Usage::default()));
     let told = response.extensions().get::<Told>().map(|told| told.0);
@@ -99,13 +104,16 @@ pub(super) async fn door(endpoints: &Plain, peer: Option<Peer>, request: &mut Re
     let status = response.status().as_u16();
     let (round_trips, rows) = (usage.round_trips, usage.rows_read + usage.rows_written);
     span.record("status", status).record("round_trips", round_trips).record("rows", rows);
-    tracing::info!(
-        %method, path, status, problem = told,
-        microseconds = begun.elapsed().as_micros() as u64, round_trips, rows, "request"
-    );
+    if let Some((begun, method, path)) = logged {
+        let microseconds = begun.elapsed().as_micros() as u64;
+        tracing::info!(
+            %method, path, status, problem = told, microseconds, round_trips, rows, "request"
+        );
+    }
     // Answers of patterns have their headers already.
     if !response.headers().contains_key(CONTENT_SECURITY_POLICY) {
-        let name = path.strip_prefix('/').unwrap_or_default();
+        // A request that was taken away was for no pattern.
+        let name = request.uri().path().strip_prefix('/').unwrap_or_default();
         protect(response.headers_mut(), !service.positions.contains_key(name));
     }
     response

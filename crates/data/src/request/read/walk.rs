@@ -194,7 +194,7 @@ impl<'w> Walk<'w> {
         Ok(None)
     }
 
-    /// Reads the directory and a slice at once, and keeps of the slice what it is the first of.
+    /// Reads the directory and a slice at once; the slice counts if it still is the first.
     async fn read_guessed(
         &mut self,
         session: &mut Session<'_>,
