@@ -128,16 +128,7 @@ pub fn guild(number: u64) -> [u8; 16] {
 async fn run(server: &Cassandra, settings: &Settings) -> String {
     let entrants: [Arc<dyn Contender>; 2] =
         [Arc::new(typed::Typed::open(server).await), Arc::new(by_hand::ByHand::open(server).await)];
-    for number in 0..CHANNELS {
-        for message in 0..MESSAGES {
-            for entrant in &entrants {
-                entrant.send(channel(number), format!("message {message} of {number}")).await;
-            }
-        }
-    }
-    let pages = [entrants[0].page(channel(3)).await, entrants[1].page(channel(3)).await];
-    assert_eq!(pages[0], pages[1], "both answer the same");
-    assert_eq!((pages[0].0.len(), pages[0].1), (50, true));
+    fill(&entrants).await;
     let mut text = HEAD.to_string();
     let fresh = Arc::new(AtomicU64::new(1_000_000));
     // A server compiles itself while it is young, at the cost of whoever is served.
@@ -186,6 +177,20 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
         text.push_str(&sizes(server, settings).await);
     }
     text
+}
+
+/// Writes the messages that pages are asked of, and sees that both answer the same.
+async fn fill(entrants: &[Arc<dyn Contender>; 2]) {
+    for number in 0..CHANNELS {
+        for message in 0..MESSAGES {
+            for entrant in entrants {
+                entrant.send(channel(number), format!("message {message} of {number}")).await;
+            }
+        }
+    }
+    let pages = [entrants[0].page(channel(3)).await, entrants[1].page(channel(3)).await];
+    assert_eq!(pages[0], pages[1], "both answer the same");
+    assert_eq!((pages[0].0.len(), pages[0].1), (50, true));
 }
 
 /// How many calls a second all callers make together.

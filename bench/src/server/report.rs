@@ -143,8 +143,8 @@ const WHY: &str = "
   tells: arguments are found by their names, who may is asked, work is counted, an answer has more
   headers, rows are written by their table of fields, and a cursor is sealed and not only signed. A
   create is some 68,000 instructions, by hand 54,000, engine and HTTP included. Where there is one
-  connection each of them costs more: both cores sleep between two requests and find nothing of what
-  they need in their caches.
+  connection each of them costs more: both cores sleep between two requests, and presumably find
+  little of what they need in their caches.
 - Ratios of making notes vary from round to round. The engine writes and merges its files on the
   same two cores meanwhile, which took up to a third of a server's processor time in a profile.
 - webdis hands text through to Redis and looks at none of it.
