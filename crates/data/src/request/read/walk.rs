@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Rows that have ended are passed over here. A walk knows after which key, or which slice, it
-//! would have to be taken up again; it never reads a slice that the directory does not name.
+//! would have to be taken up again; it never answers from a slice that the directory does not name.
 
 use super::range::{Reach, intersection};
 use super::slices::{Directory, Stretch};
