@@ -14,7 +14,7 @@ use super::call::Given;
 use super::next::Cursor;
 use super::prepare::Prepared;
 use crate::error::{Error, ErrorKind, Result};
-use crate::schema::{Schema, Space};
+use crate::schema::{Schema, Space, corrupt};
 use crate::store::{Key, Version};
 use crate::value::Value;
 use keyspace::diagnostic::{listed, nearest};
@@ -251,12 +251,11 @@ pub fn key_text(schema: &Schema, key: &Key) -> Result<String> {
         '/' => Separator::Slash,
         _ => Separator::Colon,
     };
-    let unreadable =
-        |error| Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error);
-    let mut reader = KeyReader::new(key.as_ref()).map_err(unreadable)?;
+    let mut reader = KeyReader::new(key.as_ref()).map_err(corrupt)?;
     let mut values = Vec::with_capacity(parts.len());
     for segment in &collection.key.segments {
-        values.push(reader.value(*segment).map_err(unreadable)?);
+        values.push(reader.value(*segment).map_err(corrupt)?);
     }
+    reader.finish().map_err(corrupt)?;
     Ok(format(separator, &parts, &values)?)
 }

@@ -288,6 +288,7 @@ pub fn time_of(value: &key::Value<'_>) -> Milliseconds {
     }
 }
 
-fn corrupt(error: key::Error) -> Error {
+/// What is wrong with a key that cannot be taken apart.
+pub(crate) fn corrupt(error: key::Error) -> Error {
     Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error)
 }

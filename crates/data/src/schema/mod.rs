@@ -14,8 +14,8 @@ mod key;
 
 pub use collection::{CollectionSchema, ContentShape, Slot, constant};
 pub use index::{IndexSchema, Source};
-pub(crate) use key::put;
 pub use key::{KeyShape, Place, Slices, time_of};
+pub(crate) use key::{corrupt, put};
 
 use crate::catalogue::Catalogue;
 use crate::error::{Error, ErrorKind, Result};
