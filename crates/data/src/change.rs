@@ -59,6 +59,13 @@ pub struct RowChange {
     pub lost: Vec<Entry>,
 }
 
+impl RowChange {
+    /// Whether the row has a version on this store that no caller sees.
+    pub fn is_unseen(&self) -> bool {
+        self.collection.kept.has_version() && !self.collection.mode.has_version()
+    }
+}
+
 /// A row as it becomes.
 #[derive(Clone, Debug)]
 pub struct After {

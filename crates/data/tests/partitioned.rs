@@ -31,3 +31,16 @@ fn callers_at_the_same_time_agree_on_the_partitioned_store() {
     let report = block_on(suite::together::run(&make, &Options::default())).expect("a keyspace");
     assert!(report.failed.is_empty(), "{report}");
 }
+
+/// Where no batch reaches two places, as on Redis Cluster.
+#[test]
+fn patterns_run_where_batches_reach_one_place() {
+    let make =
+        || Box::pin(async { Arc::new(PartitionedMemory::of_places()) as Arc<dyn Store> }) as _;
+    let report = block_on(suite::run(&make, &Options::default()));
+    assert!(report.failed.is_empty(), "{report}");
+    let report = block_on(suite::patterns::run(&make, &Options::default())).expect("scripts");
+    assert!(report.failed.is_empty() && report.not_offered.is_empty(), "{report}");
+    let report = block_on(suite::together::run(&make, &Options::default())).expect("a keyspace");
+    assert!(report.failed.is_empty(), "{report}");
+}

@@ -68,7 +68,7 @@ impl<'a> Export<'a> {
                     shape: shape.clone(),
                     key: keyed.key,
                     content: keyed.row.value,
-                    version: keyed.row.version,
+                    version: shape.collection.shown_version(keyed.row.version),
                     expires: keyed.row.expires,
                 },
             });

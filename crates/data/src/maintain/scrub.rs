@@ -77,6 +77,8 @@ pub struct ScrubCounts {
     pub problems: u64,
     /// Problems put right.
     pub repaired: u64,
+    /// Collections and indexes that are done, of [`Scrub::parts`].
+    pub parts: u64,
 }
 
 /// A scrub of a whole store.
@@ -94,7 +96,14 @@ pub struct Scrub<'a> {
 }
 
 impl Scrub<'_> {
-    /// Looks at everything. `seen` is told of every problem, and after every page how far it is.
+    /// Collections and indexes that there are to look at.
+    pub fn parts(&self) -> u64 {
+        let collections = self.schema.collections().iter();
+        collections.map(|collection| 1 + collection.indexes.len() as u64).sum()
+    }
+
+    /// Looks at everything. `seen` is told of every problem, and after every page and every part
+    /// how far it is.
     pub async fn run(
         &self,
         seen: &mut (dyn FnMut(Option<&Problem>, &ScrubCounts) + Send),
@@ -106,6 +115,8 @@ impl Scrub<'_> {
                 let problems = self.rows(collection, &page, &mut counts).await?;
                 self.settle(problems, &mut counts, seen).await?;
             }
+            counts.parts += 1;
+            seen(None, &counts);
             for position in 0..collection.indexes.len() {
                 let Some(index) = collection.indexes.get(position) else { continue };
                 let mut walk = Walk::over(index.key.space);
@@ -113,6 +124,8 @@ impl Scrub<'_> {
                     let problems = self.entries(collection, position, &page, &mut counts).await?;
                     self.settle(problems, &mut counts, seen).await?;
                 }
+                counts.parts += 1;
+                seen(None, &counts);
             }
         }
         Ok(counts)

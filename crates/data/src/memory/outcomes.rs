@@ -15,7 +15,8 @@ pub(super) struct Outcomes {
     old: Half,
     /// When the young half was begun.
     since: Option<Milliseconds>,
-    /// Whether every outcome is forgotten at once, as if its time were over.
+    /// Whether outcomes are forgotten at once, as if their time were over, but for those of
+    /// counters.
     pub(super) forgets: bool,
 }
 
@@ -28,7 +29,7 @@ impl Outcomes {
     /// Remembers that a batch was committed.
     pub(super) fn remember(&mut self, id: CommitId, now: Milliseconds, totals: &[Total]) {
         let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
-        if self.forgets {
+        if self.forgets && totals.is_empty() {
             return;
         }
         let since = *self.since.get_or_insert(now);

@@ -3,7 +3,7 @@
 //! ```text
 //! batch ─▶ places of its keys ─┬─ one            judged and applied under one lock
 //!                              ├─ several, blind  place after place; others may run between
-//!                              └─ several, else   refused
+//!                              └─ several, else   refused; like Redis Cluster, blind ones too
 //! ```
 //!
 //! The protocol over group-atomic stores is tested on it, so it must never promise more than the
@@ -30,23 +30,34 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct PartitionedMemory {
     rows: Shared,
+    kind: StoreKind,
 }
 
 impl PartitionedMemory {
-    /// An empty store.
+    /// An empty store, like Cassandra.
     pub fn new() -> Self {
-        PartitionedMemory { rows: Shared::new(0) }
+        PartitionedMemory { rows: Shared::new(0), kind: StoreKind::Cassandra }
     }
 
-    /// An empty store that forgets the outcome of every batch at once: what it then answers to one
-    /// that is sent again is what a store answers after
-    /// [`OUTCOME_KEPT`](crate::store::OUTCOME_KEPT).
-    pub fn forgetting() -> Self {
-        let store = PartitionedMemory::new();
-        if let Ok(mut rows) = store.rows.write() {
+    /// An empty store like Redis Cluster: no batch reaches two places.
+    pub fn of_places() -> Self {
+        PartitionedMemory { kind: StoreKind::RedisCluster, ..PartitionedMemory::new() }
+    }
+
+    /// The same store, if it forgets the outcome of every batch at once: what it then answers to
+    /// one that is sent again is what a store answers after
+    /// [`OUTCOME_KEPT`](crate::store::OUTCOME_KEPT). What was added to a counter is known for
+    /// longer: a store that knows batches by their rows ([`Memory::Rows`]) knows by the counter
+    /// itself, whatever other rows the batch has.
+    pub fn forgetting(self) -> Self {
+        if let Ok(mut rows) = self.rows.write() {
             rows.forget_outcomes();
         }
-        store
+        self
+    }
+
+    fn reach(&self) -> Reach {
+        if self.kind == StoreKind::RedisCluster { Reach::Place } else { Reach::Store }
     }
 
     fn schema(&self) -> Result<Arc<Schema>> {
@@ -87,17 +98,17 @@ impl Default for PartitionedMemory {
 impl Store for PartitionedMemory {
     fn describe(&self) -> Description {
         Description {
-            kind: StoreKind::Cassandra,
+            kind: self.kind,
             address: "memory:partitioned".to_string(),
             atomicity: Atomicity::Group,
-            blind: Reach::Store,
+            blind: self.reach(),
             remembers: Memory::Batches,
             durability: Durability::None,
         }
     }
 
     async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
-        self.rows.ensure(keyspace, StoreKind::Cassandra)
+        self.rows.ensure(keyspace, self.kind)
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
@@ -133,7 +144,7 @@ impl Store for PartitionedMemory {
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let schema = self.schema()?;
-        let blind = is_blind(batch);
+        let blind = self.reach() == Reach::Store && is_blind(batch);
         if blind && batch.writes.len() > 1 {
             door::check_batch_bytes(CASSANDRA_BATCH_BYTES_MAX, batch.bytes())?;
         }

@@ -106,7 +106,7 @@ impl Rows {
         }
     }
 
-    /// From now on the outcome of every batch is forgotten at once.
+    /// From now on the outcome of every batch is forgotten at once, unless it has totals.
     pub(super) fn forget_outcomes(&mut self) {
         self.outcomes.forgets = true;
     }

@@ -16,6 +16,8 @@ mod whole;
 mod tests;
 
 pub use shared::Shared;
+#[cfg(feature = "suite")]
+pub(crate) use tier1::with_attempt;
 
 use crate::change::{Entry, WriteSet};
 use crate::error::Result;

@@ -6,7 +6,8 @@
 //! directory read before its first slice, an entry met again.
 
 use crate::clock::{Clock, Random};
-use crate::store::Key;
+use crate::error::Result;
+use crate::store::{Key, Range};
 use crate::watch::Watchers;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,7 @@ pub struct Shared {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     slices: Mutex<HashSet<Key>>,
-    first_slices: Mutex<HashMap<Vec<u8>, i64>>,
+    first_slices: Mutex<HashMap<Vec<u8>, (i64, Range)>>,
     orphans: Mutex<BTreeSet<Key>>,
     watchers: Arc<Watchers>,
 }
@@ -71,22 +72,30 @@ impl Shared {
         slices.insert(slice);
     }
 
-    /// The slice that a directory named first when it was last read.
-    pub(crate) fn first_slice(&self, directory: &[u8]) -> Option<i64> {
-        lock(&self.first_slices).get(directory).copied()
+    /// The slice that a directory named first when it was last read, and its range.
+    pub(crate) fn first_slice(&self, directory: &[u8]) -> Option<(i64, Range)> {
+        lock(&self.first_slices).get(directory).cloned()
     }
 
-    /// Remembers the slice that a directory names first.
-    pub(crate) fn learn_first(&self, directory: &[u8], slice: i64) {
+    /// Remembers the slice that a directory names first; its range is asked for if it is new.
+    pub(crate) fn learn_first(
+        &self,
+        directory: &[u8],
+        slice: i64,
+        range: impl FnOnce() -> Result<Range>,
+    ) -> Result<()> {
         let mut firsts = lock(&self.first_slices);
-        if let Some(known) = firsts.get_mut(directory) {
-            *known = slice;
-            return;
+        match firsts.get_mut(directory) {
+            Some((known, _)) if *known == slice => return Ok(()),
+            Some(known) => *known = (slice, range()?),
+            None => {
+                if firsts.len() >= FIRST_SLICES_MAX {
+                    firsts.clear();
+                }
+                firsts.insert(directory.to_vec(), (slice, range()?));
+            }
         }
-        if firsts.len() >= FIRST_SLICES_MAX {
-            firsts.clear();
-        }
-        firsts.insert(directory.to_vec(), slice);
+        Ok(())
     }
 
     /// Puts an entry or a claim that belongs to no row on the list of the cleaner. A full list

@@ -10,7 +10,7 @@ use crate::session::Usage;
 use crate::store::{Key, Lying, Seen, Version, Versions};
 use crate::value::Value;
 use bytes::Bytes;
-use keyspace::model::{Atomicity, Mode, Pattern, Type};
+use keyspace::model::{Atomicity, Pattern, Type};
 use keyspace::plan::hides_owner;
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ impl AnswerShape {
         let apart = schema.kind().atomicity() == Atomicity::Group;
         let alone = |index: &&Arc<IndexSchema>| {
             pattern.is_covered()
-                && !(apart && collection.mode == Mode::Conditional)
+                && !(apart && collection.kept.has_version())
                 && !hides_owner(pattern, &collection.model, &index.model)
         };
         if let Some(index) = index.filter(alone) {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Names of arguments and members are those people see; `row`, `next` and their like are words of
-//! the protocol and never change. Two members of one name are the business of whoever parses.
+//! the protocol and never change. Two members of one name are refused in a text, and otherwise the
+//! business of whoever parses.
 
 use super::answer::{Answer, Changed, Record};
 use super::call::Given;
@@ -16,7 +17,7 @@ use super::prepare::Prepared;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Schema, Space, corrupt};
 use crate::store::{Key, Version};
-use crate::value::Value;
+use crate::value::{Value, strict};
 use keyspace::diagnostic::{listed, nearest};
 use keyspace::key::KeyReader;
 use keyspace::key::text::{Part, Separator, format};
@@ -166,7 +167,7 @@ fn from_text(keyspace: &Keyspace, argument: &Argument, text: &str) -> Result<Giv
                 Error::new(ErrorKind::Argument, "rows are a list of objects, as JSON")
                     .caused_by(error)
             };
-            rows_from_json(keyspace, each, &serde_json::from_str(text).map_err(wrong)?)
+            rows_from_json(keyspace, each, &strict::in_text(text).map_err(wrong)?)
         }
         _ => Value::from_text(text, &argument.argument_type).map(Given::Value),
     }

@@ -150,7 +150,7 @@ impl Prepared {
     /// Whether it lists rows as they are stored, of which none can fall out.
     fn shows_rows(&self, collection: &CollectionSchema) -> bool {
         // Of rows with versions, those stores keep tombstones.
-        let leaves = self.kind.atomicity() == Atomicity::Group && collection.mode.has_version();
+        let leaves = self.kind.atomicity() == Atomicity::Group && collection.kept.has_version();
         self.pattern.verb == Verb::List
             && self.page_reads.refills == 1
             && !leaves

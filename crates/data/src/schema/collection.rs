@@ -5,6 +5,7 @@ use super::key::KeyShape;
 use crate::catalogue::{BODY_NUMBER, Catalogue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::record::{RecordField, RecordShape};
+use crate::store::Version;
 use crate::store::door::check_value;
 use crate::value::Value;
 use bytes::Bytes;
@@ -19,8 +20,10 @@ use std::sync::Arc;
 pub struct CollectionSchema {
     /// What the file says.
     pub model: Arc<Collection>,
-    /// How its rows are written.
+    /// How its rows are written, as callers see it.
     pub mode: Mode,
+    /// How its rows are kept on this store, which may compare what callers write unseen.
+    pub kept: Mode,
     /// Its key.
     pub key: KeyShape,
     /// What a row holds beside its key: its fields and then its body, or its one value.
@@ -65,7 +68,7 @@ impl CollectionSchema {
         model: Arc<Collection>,
     ) -> Result<Self> {
         let name = model.name.value.as_str();
-        let mode = keyspace.mode(&model);
+        let (mode, kept) = (keyspace.mode(&model), keyspace.kept_mode(kind, &model));
         let family = family(keyspace, kind, catalogue, &model)?;
         let mut key = KeyShape::new(number(catalogue, name)?, &model.key, family);
         if let (Some(bucket), true) = (&model.bucket, kind.cuts_groups()) {
@@ -76,15 +79,20 @@ impl CollectionSchema {
         let mut indexes = Vec::new();
         for index in &model.indexes {
             let parts = (model.as_ref(), slots.as_slice(), index.clone());
-            let of = IndexSchema::new(kind, catalogue, mode, parts)?;
+            let of = IndexSchema::new(kind, catalogue, kept, parts)?;
             indexes.push(Arc::new(of));
         }
-        Ok(CollectionSchema { model, mode, key, slots, content, indexes })
+        Ok(CollectionSchema { model, mode, kept, key, slots, content, indexes })
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.model.name.value
+    }
+
+    /// The version of a row as callers see it: none where the store keeps it for itself.
+    pub fn shown_version(&self, version: Option<Version>) -> Option<Version> {
+        version.filter(|_| self.mode.has_version())
     }
 
     /// The slot with this name.

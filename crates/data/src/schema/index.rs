@@ -51,7 +51,7 @@ impl IndexSchema {
     pub(super) fn new(
         kind: StoreKind,
         catalogue: &Catalogue,
-        mode: Mode,
+        kept: Mode,
         (collection, slots, model): (&Collection, &[Slot], Arc<Index>),
     ) -> Result<Self> {
         let name = format!("{}.{}", collection.name.value, model.name.value);
@@ -61,7 +61,7 @@ impl IndexSchema {
         if let (Some(bucket), true) = (&model.bucket, kind.cuts_groups()) {
             key = key.sliced(bucket, number(catalogue, &format!("{name}/slices"))?);
         }
-        key.attempt = grouped && mode == Mode::Conditional && !model.unique;
+        key.attempt = grouped && kept == Mode::Conditional && !model.unique;
         let primary_names: Vec<&str> =
             collection.key.segments().map(|segment| segment.name.as_str()).collect();
         let mut sources = Vec::new();

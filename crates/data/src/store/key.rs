@@ -72,7 +72,7 @@ impl fmt::Debug for Key {
 }
 
 /// A half-open range of keys: `start` is in it, `end` is not.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The first key that can be in the range.
     pub start: Bytes,

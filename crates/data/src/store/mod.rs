@@ -36,6 +36,7 @@
 //! | what happens in a store | what it answers |
 //! |---|---|
 //! | a check does not hold, a window is full, a counter overflows | `Conflict`, nothing written |
+//! | the same on a group-atomic store, but a copy of the batch is under way | `Indeterminate` |
 //! | cannot be reached, is starting, is out of memory; nothing sent | [`ErrorKind::Unavailable`] |
 //! | the reply to a commit was lost and its fate could not be found out | `Indeterminate` |
 //! | another program's data, or another type, lies where a row should | [`ErrorKind::Mismatch`] |

@@ -7,7 +7,8 @@ use crate::clock::{Milliseconds, SystemTimeSampled};
 use crate::error::Result;
 use crate::schema::Schema;
 use crate::store::{
-    Batch, Conflict, Description, Found, Key, Keyed, Outcome, Page, Row, Scan, Store, Total, Write,
+    Batch, Conflict, Description, Found, Joined, Key, Keyed, Outcome, Page, Row, Scan, Store,
+    Through, Total, Write,
 };
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
@@ -81,6 +82,15 @@ impl Store for Ahead {
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         Ok(self.page(self.store.scan(scan).await?))
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        let Some(Joined { entries, rows }) = self.store.scan_through(through).await? else {
+            return Ok(None);
+        };
+        let moved = |found: Keyed| Keyed { row: self.row(found.row), key: found.key };
+        let rows = rows.into_iter().map(|row| row.map(moved)).collect();
+        Ok(Some(Joined { entries: self.page(entries), rows }))
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {

@@ -10,6 +10,7 @@ mod from;
 pub(crate) mod json;
 #[cfg(test)]
 pub(crate) mod sample;
+pub mod strict;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -230,6 +230,9 @@ fn a_command_line_says_it_in_text() {
         ("null", Type::I64),
         ("null", Type::Json),
         ("{", Type::Json),
+        ("{\"a\": 1, \"a\": 2}", Type::Json),
+        ("[{\"a\": 1, \"a\": 2}]", list(Type::Json)),
+        ("{} {}", Type::Json),
         ("[1", Type::Path),
     ] {
         let error = Value::from_text(text, &of).unwrap_err();

@@ -5,7 +5,7 @@
 //! JSON. A path is its parts with `/` between them, or a JSON array where a part holds a `/`.
 //! `null` is null for optional types, but not for text, to which it is a text like any other.
 
-use super::{Value, time};
+use super::{Value, strict, time};
 use crate::error::{Error, ErrorKind, Result};
 use keyspace::key::KeyType;
 use keyspace::key::text as key_text;
@@ -39,8 +39,8 @@ impl Value {
                 _ => text.split('/').map(str::to_string).collect(),
             })),
             Type::Json | Type::List(_) | Type::Path => {
-                let json = serde_json::from_str(text)
-                    .map_err(|error| mismatch(text, of).caused_by(error))?;
+                let json =
+                    strict::in_text(text).map_err(|error| mismatch(text, of).caused_by(error))?;
                 Value::from_json(&json, of)
             }
             _ => scalar(text, of),

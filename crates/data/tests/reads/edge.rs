@@ -125,6 +125,9 @@ fn text_gives_each_argument_once_and_rows_as_json() {
     let from_text = texts(&bench, "write_notes", &[("rows", rows)]).unwrap();
     let json: Json = serde_json::from_str(rows).unwrap();
     assert_eq!(from_text, given(&bench, "write_notes", json!({"rows": json})).unwrap());
+    let rows = r#"[{"noteId": 1, "noteId": 2, "path": ["a"], "tags": ["x"]}]"#;
+    let error = texts(&bench, "write_notes", &[("rows", rows)]).unwrap_err();
+    assert_eq!(error.value("argument"), Some("rows"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! ```text
 //! u64  7                     00000000000000000007      i64  7    p0000000000000000007
 //! bytes 0a ff                0aff                      i64 -1    n9223372036854775807
-//! timeuuid, time first       11f1e0db-51cc-5000-…      timestamp 2026-11-15T10:00:00.000Z
+//! timeuuid, as a UUIDv6      1f1e0db5-1cc5-6000-…      timestamp 2026-11-15T10:00:00.000Z
 //! ```
 //!
 //! Comparing two texts of one type byte by byte compares their values, exactly: no rounding and no
@@ -190,27 +190,36 @@ fn in_years(day: i64, count: i64, value: &Value<'_>) -> Option<String> {
     }
 }
 
-/// A time UUID with its time from high to low, as UUIDv6 has it; the rest with the top bit of
-/// every byte flipped, so that ids of one instant sort as on every other store.
+/// The bits of a time UUID behind its variant that keys compare as signs.
+const SIGNS: u128 = 0x0080_8080_8080_8080;
+
+/// A time UUID as one of version 6, which sorts by time. Behind the variant, which is the same in
+/// all of them, the top bit of every byte is flipped, so that ids of one instant sort as on every
+/// other store.
 fn time_first(bytes: [u8; 16]) -> String {
     let bits = u128::from_be_bytes(bytes);
-    let low = (bits >> 96) & 0xffff_ffff;
-    let mid = (bits >> 80) & 0xffff;
-    let high = (bits >> 64) & 0xffff;
-    let rest = (bits & u128::from(u64::MAX)) ^ 0x8080_8080_8080_8080;
-    let (front, back) = (low >> 16, low & 0xffff);
+    let (low, middle, high) = (bits >> 96, (bits >> 80) & 0xffff, (bits >> 64) & 0x0fff);
+    let time = (high << 48) | (middle << 32) | low;
+    let rest = (bits & u128::from(u64::MAX)) ^ SIGNS;
+    let (first, second, third) = (time >> 28, (time >> 12) & 0xffff, (time & 0x0fff) | 0x6000);
     let (clock, node) = (rest >> 48, rest & 0xffff_ffff_ffff);
-    format!("{high:04x}{mid:04x}-{front:04x}-{back:04x}-{clock:04x}-{node:012x}")
+    format!("{first:08x}-{second:04x}-{third:04x}-{clock:04x}-{node:012x}")
 }
 
 fn from_time_first(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.split('-').collect();
     let bits = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32)?;
-    let part = |shift: u32| (bits >> shift) & 0xffff;
-    let (high, mid) = (part(112), part(96));
-    let low = part(80) << 16 | part(64);
-    let rest = (bits & u128::from(u64::MAX)) ^ 0x8080_8080_8080_8080;
-    Some((low << 96 | mid << 80 | high << 64 | rest).to_be_bytes())
+    time_uuid_of(bits.to_be_bytes())
+}
+
+/// The time UUID that stands as one of version 6 in a text; nothing if it does not.
+pub fn time_uuid_of(version_6: [u8; 16]) -> Option<[u8; 16]> {
+    let bits = u128::from_be_bytes(version_6);
+    let is_version_6 = (bits >> 76) & 0xf == 6 && (bits >> 62) & 3 == 2;
+    let time = ((bits >> 80) << 12) | ((bits >> 64) & 0x0fff);
+    let (low, middle, high) = (time & 0xffff_ffff, (time >> 32) & 0xffff, (time >> 48) | 0x1000);
+    let rest = (bits & u128::from(u64::MAX)) ^ SIGNS;
+    is_version_6.then(|| ((low << 96) | (middle << 80) | (high << 64) | rest).to_be_bytes())
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
@@ -285,6 +294,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_time_uuid_is_one_of_version_6() {
+        // RFC 9562, A.1 and A.5, but for the signs behind the variant.
+        let version_1 = 0xc232_ab00_9414_11ec_b3c8_9f6b_deca_7a46_u128;
+        let version_6 = text(&Value::TimeUuid(version_1.to_be_bytes()));
+        assert_eq!(version_6.as_deref(), Some("1ec9414c-232a-6b00-b348-1feb5e4afac6"));
+        assert_eq!(value(KeyType::TimeUuid, "1ec9414c-232a-7b00-b348-1feb5e4afac6"), None);
+        assert_eq!(value(KeyType::TimeUuid, "1ec9414c-232a-6b00-0348-1feb5e4afac6"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `u64` | TEXT | 20 digits, `00000000000000000042`: an INTEGER ends at 2⁶³ |
 //! | `uuid` | TEXT | lower case with hyphens |
-//! | `timeuuid` | TEXT | the same, its fields in UUIDv6 order |
+//! | `timeuuid` | TEXT | the same, as a UUIDv6 |
 //! | `ulid` | TEXT | its 26 characters |
 //! | `timestamp` | TEXT | RFC 3339, UTC, milliseconds |
 //! | `date` | TEXT | `2026-11-15` |
@@ -132,7 +132,9 @@ impl SqliteType {
         match self {
             SqliteType::Digits => Some(("u64", "20 digits, so that text sorts as the number does")),
             SqliteType::Uuid => Some(("uuid", "lower case with hyphens")),
-            SqliteType::TimeUuid => Some(("timeuuid", "as a uuid, its fields in UUIDv6 order")),
+            SqliteType::TimeUuid => {
+                Some(("timeuuid", "as a uuid of version 6, which sorts by time"))
+            }
             SqliteType::Ulid => Some(("ulid", "its 26 characters")),
             SqliteType::Timestamp => {
                 Some(("timestamp", "RFC 3339, UTC, milliseconds, years 0000 to 9999"))

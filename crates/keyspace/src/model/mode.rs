@@ -1,13 +1,14 @@
 //! The mode of a collection: how its rows are written, the same on every store.
 //!
 //! Changing a mode is a migration, since on group-atomic stores it decides between a plain batch
-//! and a lightweight transaction, and the two never mix on one table.
+//! and a lightweight transaction, and the two never mix on one table. How a store keeps the rows
+//! may be stricter than their mode: callers do not see it.
 
 use super::collection::{Collection, Content};
 use super::expression::ExpressionKind;
 use super::pattern::{Pattern, StepAction, Verb};
 use super::types::DefaultValue;
-use super::{Index, Keyspace};
+use super::{Index, Keyspace, StoreKind};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
@@ -65,6 +66,17 @@ impl Keyspace {
             _ if self.why_conditional(collection).is_none() => Mode::Plain,
             _ => Mode::Conditional,
         }
+    }
+
+    /// How a store keeps the rows of a collection, whatever callers see of it.
+    ///
+    /// A row and its entries change together by one batch, or by being compared. Where a batch
+    /// reaches one place and they lie in several, only the second is left: whoever removes a row
+    /// could otherwise take the entry that another has just written for a new one.
+    pub fn kept_mode(&self, store: StoreKind, collection: &Collection) -> Mode {
+        let mode = self.mode(collection);
+        let apart = store == StoreKind::RedisCluster && !collection.indexes.is_empty();
+        if mode == Mode::Plain && apart { Mode::Conditional } else { mode }
     }
 
     /// The first reason for which a collection is conditional, in words; none if it is plain.

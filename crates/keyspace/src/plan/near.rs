@@ -115,7 +115,8 @@ impl Around<'_> {
             return 0;
         }
         let candidates = Circle::of(self.pattern, index).candidates();
-        let moved = is_apart(self.store) && self.keyspace.mode(collection) == Mode::Conditional;
+        let kept = self.keyspace.kept_mode(self.store, collection);
+        let moved = is_apart(self.store) && kept == Mode::Conditional;
         // Another's rows must be left out before the nearest are counted.
         match point && !moved && !hidden && collection.ttl.is_none() {
             true => page_of(self.pattern).min(candidates),

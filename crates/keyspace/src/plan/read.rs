@@ -23,7 +23,7 @@ pub(super) fn fetches(
     collection: &Collection,
 ) -> bool {
     // Where entries lie apart from versioned records, only the record says which of them are true.
-    let verified = is_apart(store) && keyspace.mode(collection) == Mode::Conditional;
+    let verified = is_apart(store) && keyspace.kept_mode(store, collection) == Mode::Conditional;
     verified || !pattern.is_covered()
 }
 

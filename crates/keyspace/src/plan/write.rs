@@ -3,7 +3,7 @@
 //! ```text
 //! whole store   read what must be known ─▶ one commit: records, entries, claims
 //! one group     read the version ─▶ claim, one by one ─▶ enter ─▶ compare and set ─▶ clean up
-//! plain rows    one logged batch on Cassandra; enter ─▶ write ─▶ clean up on Redis Cluster
+//! plain rows    one logged batch on Cassandra; without entries one commit on Redis Cluster
 //! ```
 //!
 //! An attempt that meets a claim in other hands looks at the claim and at its owner. It then ends,
@@ -17,7 +17,7 @@ use super::shape::{
     record_size,
 };
 use super::step::counted;
-use crate::model::{Atomicity, Keyspace, StoreKind, Verb, limits};
+use crate::model::{Atomicity, Keyspace, Mode, StoreKind, Verb, limits};
 use crate::parse::grouped;
 
 /// Entries a record usually has in an index with `each`.
@@ -152,7 +152,12 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn is_unconditional(&self) -> bool {
-        self.effects.iter().all(|effect| effect.mode.is_unconditional())
+        self.effects.iter().all(|effect| self.kept(effect).is_unconditional())
+    }
+
+    /// How the store keeps the rows of an effect.
+    fn kept(&self, effect: &Effect) -> Mode {
+        self.keyspace.kept_mode(self.store, &effect.collection)
     }
 
     /// The entries that lie where the commit does not reach, each with its effect.
@@ -213,12 +218,7 @@ impl Work<'_> {
 
     fn whole_store(&self) -> Answer {
         let bounds = self.rows(|_| false);
-        let trips = match self.store {
-            // What must be known is read under the locks, in the commit's first exchange.
-            StoreKind::Postgres => self.read_rounds.max(1) + 1,
-            _ => self.read_rounds + 1,
-        };
-        let bounds = bounds.trips(trips);
+        let bounds = bounds.trips(self.read_rounds + commit_trips(self.store));
         let reads = self.effects.iter().any(|effect| effect.reads_old);
         Answer::Native(if reads { bounds.contended() } else { bounds })
     }
@@ -230,11 +230,7 @@ impl Work<'_> {
             let directory = u64::from(self.is_sliced());
             return Answer::Native(bounds.trips(directory));
         }
-        let added = self.apart().any(|(_, entries)| entries.added > 0);
-        let removed = self.apart().any(|(_, entries)| entries.removed > 0);
-        let bounds = bounds.trips(u64::from(added) + u64::from(removed));
-        let price = (added || removed).then(|| self.apart_price());
-        Answer::priced(price.into_iter().collect(), bounds)
+        Answer::Native(bounds)
     }
 
     /// Rows with versions: entries and claims elsewhere first, then the row, then what it left.
@@ -242,7 +238,8 @@ impl Work<'_> {
         let cql = self.store.is_cql();
         let apart = self.apart().next().is_some();
         // A counter has no version; Cassandra reads it all the same to set it.
-        let needs = |effect: &Effect| (cql || effect.mode.has_version()) && !effect.version_known;
+        let needs =
+            |effect: &Effect| (cql || self.kept(effect).has_version()) && !effect.version_known;
         let reads = self.effects.iter().any(needs);
         let read_rounds = match reads {
             true => self.read_rounds.max(1),

@@ -105,7 +105,7 @@ impl<'r, 's> Attempt<'r, 's> {
         let mut read = self.session.get(&keys).await?.into_iter();
         self.targets.clear();
         for (number, change) in set.changes.iter().enumerate() {
-            if !change.collection.mode.has_version() {
+            if !change.collection.kept.has_version() {
                 self.targets.push(Target::plain(change));
                 continue;
             }
@@ -119,7 +119,9 @@ impl<'r, 's> Attempt<'r, 's> {
             if let Err(found) = self.compare(change, row.as_ref()) {
                 return Ok(Some(Verdict::Obstacle(Obstacle::Row { change: number, found })));
             }
-            self.targets.push(Target::new(set, &self.run, change, row)?);
+            let mut target = Target::new(set, &self.run, change, row)?;
+            target.notes_nothing = self.session.repeatable;
+            self.targets.push(target);
         }
         Ok(None)
     }
@@ -138,15 +140,18 @@ impl<'r, 's> Attempt<'r, 's> {
             Some(row) => row.trail.is_some(),
             None => change.read,
         };
-        change.collection.mode.has_version() && !seen && !self.guessed(change)
+        change.collection.kept.has_version() && !seen && !self.guessed(change)
     }
 
     /// Whether a row is taken to be new without looking: its key has just been made.
     pub(super) fn guessed(&self, change: &RowChange) -> bool {
         let made = |default: &Option<DefaultValue>| matches!(default, Some(DefaultValue::New(_)));
+        // Immutable rows without conditions are written by inserts alone.
+        let unseen = change.is_unseen() && change.collection.model.immutable;
+        let inserted = change.expect == Some(Expect::Absent) || (unseen && change.after.is_some());
         self.guesses
             && !change.read
-            && change.expect == Some(Expect::Absent)
+            && inserted
             && change.collection.model.key.segments().any(|segment| made(&segment.default))
     }
 

@@ -44,7 +44,7 @@ pub(super) fn is_about(held: &Held, space: u16, entry: &[u8]) -> bool {
 }
 
 /// The key of an entry that this attempt writes.
-pub(super) fn with_attempt(key: &Key, attempt: &CommitId) -> Result<Key> {
+pub(crate) fn with_attempt(key: &Key, attempt: &CommitId) -> Result<Key> {
     let mut segment = Vec::with_capacity(2 + ATTEMPT_BYTES);
     KeyWriter::new(&mut segment, 0).uuid(attempt.as_bytes(), Direction::Ascending)?;
     let mut bytes = Vec::with_capacity(key.bytes().len() + ATTEMPT_BYTES);

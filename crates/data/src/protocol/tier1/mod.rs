@@ -41,6 +41,8 @@ pub(super) mod tests;
 
 pub(super) use clean::clean;
 pub(super) use ids::attempt_of;
+#[cfg(feature = "suite")]
+pub(crate) use ids::with_attempt;
 pub(super) use readers::{belongs, stored_entry_key};
 pub(super) use repair::repair;
 pub(super) use slices::{announce, unknown};
@@ -72,6 +74,14 @@ struct Rules {
     enters_first: bool,
     /// Two runs of one set have different attempts.
     runs_apart: bool,
+    /// Rows whose versions no caller sees are compared like all others.
+    compares_unseen: bool,
+    /// A slice is in its directory before anything is in the slice.
+    announces_first: bool,
+    /// Checks are judged by the commit that sets the rows.
+    checks_with_rows: bool,
+    /// A commit whose reply was lost is sent again under the id it had.
+    keeps_ids: bool,
 }
 
 impl Rules {
@@ -83,6 +93,10 @@ impl Rules {
         claims_first: true,
         enters_first: true,
         runs_apart: true,
+        compares_unseen: true,
+        announces_first: true,
+        checks_with_rows: true,
+        keeps_ids: true,
     };
 }
 
@@ -93,7 +107,7 @@ pub(super) async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<
 
 async fn commit_by(session: &mut Session<'_>, set: &WriteSet, rules: Rules) -> Result<Verdict> {
     if plain::is_plain(set) {
-        return plain::commit(session, set).await;
+        return plain::commit(session, set, rules).await;
     }
     check_one_place(session, set)?;
     Attempt::new(session, set, rules).run().await

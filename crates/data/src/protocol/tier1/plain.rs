@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! a blind commit reaches the store   rows + entries ─▶ one batch
-//! it reaches one place               enter ─▶ write ─▶ remove what the rows lost
+//! it reaches one place               rows, which have no entries there ─▶ one batch
 //! ```
+//!
+//! Rows with entries that no blind commit reaches are not for here: they are kept with versions,
+//! though nobody sees these ([`CollectionSchema::kept`](crate::schema::CollectionSchema::kept)).
+//! Entries written before such a row and removed after it would not do. Whoever removes a row could
+//! remove the entry that another has written for a row which is about to come.
 
-use super::ids::derived;
-use super::send::{by_place, remove_all, send_all};
-use super::slices;
+use super::{Rules, slices};
 use crate::change::{RowChange, WriteSet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Verdict;
@@ -18,28 +21,28 @@ use bytes::Bytes;
 /// Whether a set asks for nothing and keeps no versions.
 pub(super) fn is_plain(set: &WriteSet) -> bool {
     let plain =
-        |change: &RowChange| change.collection.mode.is_unconditional() && change.expect.is_none();
+        |change: &RowChange| change.collection.kept.is_unconditional() && change.expect.is_none();
     set.checks.is_empty() && set.adds.is_empty() && set.changes.iter().all(plain)
 }
 
 /// Commits a plain set.
-pub(super) async fn commit(session: &mut Session<'_>, set: &WriteSet) -> Result<Verdict> {
-    slices::announce_set(session, set).await?;
-    let entered = set.changes.iter().flat_map(entered);
-    let rows = set.changes.iter().map(row);
-    let left = set.changes.iter().flat_map(left);
-    if session.store().describe().blind == Reach::Store {
-        let writes = entered.chain(rows).chain(left).collect();
-        return verdict(session.commit(&batch(set, writes)).await?, set);
+pub(super) async fn commit(
+    session: &mut Session<'_>,
+    set: &WriteSet,
+    rules: Rules,
+) -> Result<Verdict> {
+    if rules.announces_first {
+        slices::announce_set(session, set).await?;
     }
-    super::check_one_place(session, set)?;
-    let id = |purpose: &'static str| move |key: &Key| derived(set.id, purpose, &[key.as_ref()]);
-    let entering = by_place(session, entered.collect(), id("enter"))?;
-    send_all(session, &entering).await?;
-    let verdict = verdict(session.commit(&batch(set, rows.collect())).await?, set)?;
-    if matches!(verdict, Verdict::Committed { .. }) {
-        let removing = by_place(session, left.collect(), id("remove"))?;
-        remove_all(session, &removing).await;
+    if session.store().describe().blind == Reach::Place {
+        super::check_one_place(session, set)?;
+    }
+    let entered = set.changes.iter().flat_map(entered);
+    let left = set.changes.iter().flat_map(left);
+    let writes = entered.chain(set.changes.iter().map(row)).chain(left).collect();
+    let verdict = verdict(session.commit(&batch(set, writes)).await?, set)?;
+    if !rules.announces_first {
+        slices::announce_set(session, set).await?;
     }
     Ok(verdict)
 }

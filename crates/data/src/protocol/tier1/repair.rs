@@ -30,7 +30,7 @@ pub async fn repair(
 ) -> Result<bool> {
     let row = session.get(std::slice::from_ref(owner)).await?.pop().flatten();
     let row = row.filter(|row| row.is_live(session.now));
-    let versioned = collection.mode.has_version();
+    let versioned = collection.kept.has_version();
     let id = id(session, row.as_ref(), entry);
     let wanted = match row {
         Some(row) => wanted(collection, owner, &row, entry)?.map(|wanted| (row, wanted)),

@@ -11,6 +11,7 @@
 
 use super::attempt::Attempt;
 use super::fence::fence;
+use super::ids::derived;
 use super::send::pause;
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
@@ -119,11 +120,12 @@ impl Attempt<'_, '_> {
     fn rows(&self) -> (Batch, Vec<usize>) {
         let set = self.set;
         let check = |key: &Key, expect: Expect| Check { key: key.clone(), expect };
-        let mut checks: Vec<Check> =
-            set.checks.iter().map(|of| check(&of.key, of.expect)).collect();
+        let asked = set.checks.iter().filter(|_| self.rules.checks_with_rows);
+        let mut checks: Vec<Check> = asked.map(|of| check(&of.key, of.expect)).collect();
         let mut changes = Vec::new();
         for (number, target) in self.targets.iter().enumerate() {
-            let expect = match target.is_versioned() {
+            let compared = self.rules.compares_unseen || !target.change.is_unseen();
+            let expect = match target.is_versioned() && compared {
                 true => Some(Expect::Physical(target.version())),
                 false => target.change.expect,
             };
@@ -147,10 +149,11 @@ impl Attempt<'_, '_> {
     fn conflict(&self, batch: &Batch, changes: &[usize], conflict: Conflict) -> Result<Settled> {
         let unknown = || Error::new(ErrorKind::Internal, "a store named a part that no batch has");
         let (set, found) = (self.set, conflict.found);
+        let asked = batch.checks.len().saturating_sub(changes.len());
         let obstacle = match conflict.at {
-            Where::Check(check) if check < set.checks.len() => Obstacle::Check { check, found },
+            Where::Check(check) if check < asked => Obstacle::Check { check, found },
             Where::Check(check) => {
-                let change = changes.get(check - set.checks.len());
+                let change = changes.get(check - asked);
                 let change = *change.ok_or_else(unknown)?;
                 let guessed = set.changes.get(change).is_some_and(|change| self.guessed(change));
                 if guessed {
@@ -176,7 +179,10 @@ impl Attempt<'_, '_> {
         let mut tries = 0;
         while pause(self.session, tries).await {
             tries += 1;
-            let answer = self.session.store().commit(batch).await;
+            let answer = match self.rules.keeps_ids {
+                true => self.session.store().commit(batch).await,
+                false => self.commit_anew(batch, tries).await,
+            };
             self.session.touched(batch);
             match answer {
                 Ok(Outcome::Committed { totals }) => return Ok(self.committed(totals)),
@@ -197,6 +203,12 @@ impl Attempt<'_, '_> {
             }
         }
         Ok(Settled::Unknown)
+    }
+
+    /// What a broken rule sends: the same, as if it had never been sent.
+    async fn commit_anew(&self, batch: &Batch, tries: u32) -> Result<Outcome> {
+        let id = derived(batch.id, "anew", &[&tries.to_be_bytes()]);
+        self.session.store().commit(&Batch { id, ..batch.clone() }).await
     }
 
     /// What the rows say; an attempt that may still come through is fenced, and asked for again.

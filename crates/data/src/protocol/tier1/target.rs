@@ -35,6 +35,9 @@ pub(super) struct Target<'s> {
     pub remove: Vec<Key>,
     /// Claims to remove after it, each if it is still this attempt's.
     pub release: Vec<(Key, CommitId)>,
+    /// Whether the removal of a row that is not there is noted: the call may be made once more, and
+    /// must not remove what another has put since.
+    pub notes_nothing: bool,
     /// Claims to write anew after it: it keeps them, and their content or end changes.
     pub renew: Vec<Claiming<'s>>,
 }
@@ -95,6 +98,7 @@ impl<'s> Target<'s> {
             held: Vec::new(),
             remove: Vec::new(),
             release: Vec::new(),
+            notes_nothing: false,
             renew: Vec::new(),
         }
     }
@@ -106,7 +110,7 @@ impl<'s> Target<'s> {
 
     /// Whether the row has versions.
     pub(super) fn is_versioned(&self) -> bool {
-        self.change.collection.mode.has_version()
+        self.change.collection.kept.has_version()
     }
 
     /// The version that lies there.
@@ -158,8 +162,12 @@ impl<'s> Target<'s> {
 
     /// Whether the row tells afterwards what became of the attempt.
     pub(super) fn is_compared(&self) -> bool {
-        let written = self.change.after.is_some() || !self.row.as_ref().is_none_or(is_dead);
-        self.is_versioned() && written
+        self.is_versioned() && (self.change.after.is_some() || self.leaves_dead())
+    }
+
+    /// Whether a row that is removed leaves a dead one.
+    fn leaves_dead(&self) -> bool {
+        self.notes_nothing || !self.row.as_ref().is_none_or(is_dead)
     }
 
     /// What is written of the row itself; nothing where there is nothing to remove.
@@ -177,7 +185,7 @@ impl<'s> Target<'s> {
                 versioned: true,
                 trail: Some(Box::new(Trail { previous, dead: false, held: self.held.clone() })),
             }),
-            None if self.row.as_ref().is_none_or(is_dead) => None,
+            None if !self.leaves_dead() => None,
             None if !rules.leaves_dead => Some(Write::Delete { key }),
             None => Some(dead(key, set.now, previous)),
         }

@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::store::{AtOnce, End, Key, Keyed, Range, Scan, Versions, limits};
 use crate::value::Value;
 use bytes::Bytes;
-use keyspace::model::{Atomicity, Expression, ExpressionKind, Mode, Type};
+use keyspace::model::{Atomicity, Expression, ExpressionKind, Type};
 use keyspace::plan::{Grid, hides_owner};
 use std::cmp::Ordering;
 
@@ -242,7 +242,7 @@ impl Search<'_> {
     /// Whether entries say where their rows are, and cannot be wrong about it.
     fn measures_entries(&self, session: &Session<'_>) -> bool {
         let moved = session.schema().kind().atomicity() == Atomicity::Group
-            && self.collection.mode == Mode::Conditional;
+            && self.collection.kept.has_version();
         let kept = |name: &&str| self.index.model.keep.iter().any(|kept| kept.value == **name);
         let point = self.point().is_some_and(|source| source.members().iter().all(kept));
         point && !moved && !self.hidden

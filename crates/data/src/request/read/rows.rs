@@ -103,7 +103,8 @@ impl<'a> Finder<'a> {
     fn made(&self, keyed: Keyed) -> Record {
         let Keyed { key, row } = keyed;
         // An entry has no version of its own: it may outlive many of its row's.
-        let version = row.version.filter(|_| self.shape.covering.is_none());
+        let version = self.collection.shown_version(row.version);
+        let version = version.filter(|_| self.shape.covering.is_none());
         Record { shape: self.shape.clone(), key, content: row.value, version, expires: row.expires }
     }
 
@@ -133,7 +134,7 @@ impl<'a> Finder<'a> {
         let keys = found.iter().map(owner).collect::<Result<Vec<Key>>>()?;
         let rows = session.get(&keys).await?;
         let apart = session.schema().kind().atomicity() == Atomicity::Group;
-        let verified = apart && self.collection.mode.has_version();
+        let verified = apart && self.collection.kept.has_version();
         let check = Still::new(self.collection, index);
         let mut still = Vec::with_capacity(rows.len());
         for (entry, (key, row)) in found.iter().zip(keys.into_iter().zip(rows)) {

@@ -77,14 +77,13 @@ impl<'w> Directory<'w> {
         Ok(Stretch { range: intersection(&self.range, &whole), slice: Some(number) })
     }
 
-    /// The slices that it names, as many as may be read, and whether there are more.
-    pub fn named(&self, page: &Page, now: Milliseconds) -> Result<(VecDeque<Stretch>, bool)> {
+    /// The numbers of the slices that it names, as many as may be read, and whether there are more.
+    pub fn named(&self, page: &Page, now: Milliseconds) -> Result<(VecDeque<i64>, bool)> {
         let most = limits::PAGE_SLICES_MAX as usize;
-        let mut all = VecDeque::new();
-        for keyed in page.rows.iter().take(most).filter(|keyed| keyed.row.is_live(now)) {
-            all.push_back(self.stretch(slice_number(self.slices, &keyed.key)?)?);
-        }
-        Ok((all, page.rows.len() > most || page.end != End::Range))
+        let live = page.rows.iter().take(most).filter(|keyed| keyed.row.is_live(now));
+        let numbers = live.map(|keyed| slice_number(self.slices, &keyed.key));
+        let all: Result<VecDeque<i64>> = numbers.collect();
+        Ok((all?, page.rows.len() > most || page.end != End::Range))
     }
 
     /// The first slice that it names.

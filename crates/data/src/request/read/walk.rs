@@ -34,12 +34,14 @@ pub(in crate::request) struct Budget {
 pub(in crate::request) struct Walk<'w> {
     reverse: bool,
     budget: Budget,
-    /// Where to ask for slices, until it was asked.
+    /// Where to ask for slices.
     directory: Option<Directory<'w>>,
+    /// Whether it was not asked yet.
+    is_unasked: bool,
     /// What is still to be read of the range, or of the slice walked in.
     current: Option<Stretch>,
-    /// Slices after it.
-    ahead: VecDeque<Stretch>,
+    /// The numbers of the slices after it.
+    ahead: VecDeque<i64>,
     /// Whether the directory names more than may be read.
     cut_off: bool,
     /// What was read and not yet asked for.
@@ -83,6 +85,7 @@ impl<'w> Walk<'w> {
         Ok(Walk {
             reverse,
             budget,
+            is_unasked: directory.is_some(),
             directory,
             current,
             ahead: VecDeque::new(),
@@ -93,41 +96,48 @@ impl<'w> Walk<'w> {
         })
     }
 
-    /// The directory with the slice that it named first when it was last read; nothing if it was
-    /// read already, or nobody remembers, or a store answers both without a wait.
-    fn guess(&mut self, session: &Session<'_>) -> Result<Option<(Directory<'w>, Stretch)>> {
-        let name = self.directory.as_ref().and_then(|directory| directory.name.as_deref());
-        let (Some(name), Some(shared), None) = (name, session.shared(), session.at_once()) else {
-            return Ok(None);
-        };
-        let Some(number) = shared.first_slice(name) else { return Ok(None) };
-        let Some(directory) = self.directory.take() else { return Ok(None) };
-        let stretch = directory.stretch(number)?;
-        Ok(Some((directory, stretch)))
+    /// The slice that the directory named first when it was last read; nothing if it was read
+    /// already, or nobody remembers, or a store answers both without a wait.
+    fn guess(&self, session: &Session<'_>) -> Option<Stretch> {
+        let directory = self.directory.as_ref().filter(|_| self.is_unasked)?;
+        let (name, shared) = (directory.name.as_deref()?, session.shared()?);
+        if session.at_once().is_some() {
+            return None;
+        }
+        let (number, range) = shared.first_slice(name)?;
+        Some(Stretch { range, slice: Some(number) })
     }
 
     /// Asks the directory which slices there are, if it was not asked.
     async fn find_slices(&mut self, session: &mut Session<'_>) -> Result<()> {
-        let Some(directory) = self.directory.take() else { return Ok(()) };
+        let Some(directory) = self.directory.as_ref().filter(|_| self.is_unasked) else {
+            return Ok(());
+        };
         let page = session.scan(&directory.scan).await?;
-        self.take_slices(session, &directory, &page)
+        self.take_slices(session, &page)?;
+        self.current = self.next_slice()?;
+        Ok(())
     }
 
     /// Goes through the slices that the directory names, and remembers the first.
-    fn take_slices(
-        &mut self,
-        session: &Session<'_>,
-        directory: &Directory<'_>,
-        page: &Page,
-    ) -> Result<()> {
+    fn take_slices(&mut self, session: &Session<'_>, page: &Page) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
         (self.ahead, self.cut_off) = directory.named(page, session.now)?;
-        self.current = self.ahead.pop_front();
-        let first = self.current.as_ref().and_then(|stretch| stretch.slice);
-        if let (Some(shared), Some(name), Some(first)) = (session.shared(), &directory.name, first)
+        self.is_unasked = false;
+        if let (Some(shared), Some(name), Some(first)) =
+            (session.shared(), &directory.name, self.ahead.front())
         {
-            shared.learn_first(name, first);
+            shared.learn_first(name, *first, || Ok(directory.stretch(*first)?.range))?;
         }
         Ok(())
+    }
+
+    /// The next slice that the directory names.
+    fn next_slice(&mut self) -> Result<Option<Stretch>> {
+        let (Some(directory), Some(number)) = (&self.directory, self.ahead.pop_front()) else {
+            return Ok(None);
+        };
+        directory.stretch(number).map(Some)
     }
 
     /// The next live row; a scan asks for so many rows.
@@ -177,8 +187,8 @@ impl<'w> Walk<'w> {
             self.mark = Some(Mark::Slice(done));
         }
         let rows = rows.min(self.budget.rows);
-        if let Some((directory, stretch)) = self.guess(session)? {
-            return self.read_guessed(session, (directory, stretch), rows).await;
+        if let Some(stretch) = self.guess(session) {
+            return self.read_guessed(session, stretch, rows).await;
         }
         self.find_slices(session).await?;
         let Some(current) = self.current.take() else {
@@ -198,15 +208,17 @@ impl<'w> Walk<'w> {
     async fn read_guessed(
         &mut self,
         session: &mut Session<'_>,
-        (directory, stretch): (Directory<'_>, Stretch),
+        stretch: Stretch,
         rows: u64,
     ) -> Result<Option<Next>> {
         let scan = self.scan(&stretch, rows);
-        let pages = session.scan_together(&[directory.scan.clone(), scan.clone()]).await?;
+        let directory = self.directory.as_ref().ok_or_else(endless)?.scan.clone();
+        let pages = session.scan_together(&[directory, scan.clone()]).await?;
         let [names, page] = <[Page; 2]>::try_from(pages).map_err(|_| endless())?;
-        self.take_slices(session, &directory, &names)?;
-        if let Some(first) = self.current.take_if(|first| first.slice == stretch.slice) {
-            self.take_page(&scan, first.slice, page)?;
+        self.take_slices(session, &names)?;
+        match self.ahead.pop_front_if(|first| Some(*first) == stretch.slice) {
+            Some(_) => self.take_page(&scan, stretch.slice, page)?,
+            None => self.current = self.next_slice()?,
         }
         Ok(None)
     }
@@ -241,7 +253,7 @@ impl<'w> Walk<'w> {
         match (end, last) {
             (End::Range, _) => {
                 self.done = slice;
-                self.current = self.ahead.pop_front();
+                self.current = self.next_slice()?;
             }
             (_, Some(last)) => {
                 let range = scan.range.after(last, self.reverse);
@@ -265,7 +277,7 @@ impl<'w> Walk<'w> {
             if let Some(done) = self.done.take() {
                 self.mark = Some(Mark::Slice(done));
             }
-            let Some((current, guess)) = self.next_shown(session).await? else {
+            let Some((current, is_guess)) = self.next_shown(session).await? else {
                 return Ok(!self.cut_off);
             };
             let left = usize::try_from(self.budget.rows).unwrap_or(usize::MAX);
@@ -288,16 +300,19 @@ impl<'w> Walk<'w> {
                 }
                 Ok(!is_more)
             };
-            let end = match guess {
+            let end = match self.directory.as_ref().filter(|_| is_guess) {
                 None => session.each_later(&scan, versions, &mut show).await?,
                 Some(directory) => {
                     let now = session.now;
                     let is_right = |page: &Page| Ok(directory.first(page, now)? == slice);
                     let both = (&directory.scan, &scan);
-                    let (page, end) =
-                        session.each_guessed(both, versions, &is_right, &mut show).await?;
-                    self.take_slices(session, &directory, &page)?;
-                    let Some(end) = end else { continue };
+                    let read = session.each_guessed(both, versions, &is_right, &mut show).await?;
+                    self.take_slices(session, &read.0)?;
+                    let Some(end) = read.1 else {
+                        self.current = self.next_slice()?;
+                        continue;
+                    };
+                    self.ahead.pop_front();
                     end
                 }
             };
@@ -312,16 +327,13 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The stretch to be shown next, with the directory if it is a guess.
-    async fn next_shown(
-        &mut self,
-        session: &mut Session<'_>,
-    ) -> Result<Option<(Stretch, Option<Directory<'w>>)>> {
-        if let Some((directory, stretch)) = self.guess(session)? {
-            return Ok(Some((stretch, Some(directory))));
+    /// The stretch to be shown next, and whether it is a guess.
+    async fn next_shown(&mut self, session: &mut Session<'_>) -> Result<Option<(Stretch, bool)>> {
+        if let Some(stretch) = self.guess(session) {
+            return Ok(Some((stretch, true)));
         }
         self.find_slices(session).await?;
-        Ok(self.current.take().map(|current| (current, None)))
+        Ok(self.current.take().map(|current| (current, false)))
     }
 
     /// Counts a row as read.

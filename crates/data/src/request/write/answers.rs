@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::request::answer::{Answer, Changed, Record};
 use crate::session::Session;
 use crate::store::judge::count_of;
-use crate::store::{CommitId, Key, Row, Total, Version};
+use crate::store::{CommitId, Key, Row, Total};
 use std::collections::HashMap;
 
 /// The answer to what was committed just now.
@@ -44,9 +44,10 @@ pub(super) fn made(
 
 fn changed(part: &Part<'_>, state: &RowState, applied: Applied, id: CommitId) -> Changed {
     let version = match state.changed {
-        true => Some(id).filter(|_| state.collection.mode.has_version()),
+        true => Some(id),
         false => state.version_read(),
     };
+    let version = state.collection.shown_version(version);
     let existed = applied == Applied::Existed;
     // Of another's row, which a delete leaves alone, nothing is shown.
     let content = state.content().filter(|_| applied != Applied::Nothing);
@@ -122,7 +123,7 @@ pub(super) async fn as_they_are(
                 None => Answer::Total(total.value),
             });
         }
-        let version: Option<Version> = there.and_then(|row| row.version);
+        let version = there.and_then(|row| part.collection.shown_version(row.version));
         let record = there.map(|row| Record {
             shape: part.shape.clone(),
             key: key.clone(),

@@ -3,8 +3,9 @@
 //! The values are written down in their order; rows are put in any other.
 
 use super::cases;
+use crate::protocol::with_attempt;
 use crate::schema::KeyShape;
-use crate::store::{Key, Range};
+use crate::store::{CommitId, Key, Range};
 use crate::suite::bench::{Bench, Checked, plain, same};
 use crate::suite::{Case, Failure};
 use crate::value::Value;
@@ -314,8 +315,12 @@ async fn cells(bench: &Bench) -> Checked {
     let content = index.keep.encode(&[])?;
     let mut writes = Vec::new();
     for number in numbers.into_iter().rev() {
-        let entry = [bench.room(0), Value::Cell(number), sight.clone()];
-        writes.push(plain(&index.key.encode(&entry)?, content.clone()));
+        let entry = index.key.encode(&[bench.room(0), Value::Cell(number), sight.clone()])?;
+        let entry = match index.key.attempt {
+            true => with_attempt(&entry, &CommitId::from_bytes([1; 16]))?,
+            false => entry,
+        };
+        writes.push(plain(&entry, content.clone()));
     }
     bench.write(writes).await?;
     let range = index.key.children(&index.key.front(&[bench.room(0)])?);

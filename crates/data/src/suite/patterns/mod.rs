@@ -67,10 +67,25 @@ pub async fn play(
     make: Make<'_>,
     options: &Options,
 ) -> Result<Report> {
+    play_counted(scripts, keyspace, make, options, None).await
+}
+
+/// How often a store has waited for its server so far, counted between the two.
+pub type Waits<'w> = &'w (dyn Fn() -> u64 + Sync);
+
+/// Plays scripts as [`play`] does, and holds what is counted on the way to the server against the
+/// plans too: what a call of a store costs is the store's own affair, and seen nowhere else.
+pub async fn play_counted(
+    scripts: &[Script],
+    keyspace: &Arc<Keyspace>,
+    make: Make<'_>,
+    options: &Options,
+    waits: Option<Waits<'_>>,
+) -> Result<Report> {
     let mut report = Report::default();
     for script in scripts {
         let store = make().await;
-        match run::script(script, store, keyspace, options).await {
+        match run::script(script, store, keyspace, (options, waits)).await {
             Ok(()) => report.passed.push(script.name),
             Err(Failure::Broken(found)) => {
                 report.failed.push((script.name, script.promise, found));

@@ -1,10 +1,11 @@
 //! Scripts played on a store.
 
+use super::Waits;
 use super::script::{Called, Expected, Script, Step};
 use crate::clock::{ManualClock, SeededRandom};
 use crate::error::{Error, ErrorKind};
 use crate::maintain::Scrub;
-use crate::request::{self, Answer, Call, Runtime};
+use crate::request::{self, Answer, Call, Prepared, Runtime};
 use crate::store::Store;
 use crate::suite::{Checked, Failure, Options, shown};
 use keyspace::model::Keyspace;
@@ -17,7 +18,7 @@ pub(super) async fn script(
     script: &Script,
     store: Arc<dyn Store>,
     keyspace: &Arc<Keyspace>,
-    options: &Options,
+    (options, waits): (&Options, Option<Waits<'_>>),
 ) -> Checked {
     let clock = Arc::new(ManualClock::at(options.now));
     // Scripts may share a store in which removed rows have left their marks: ids never come again.
@@ -34,7 +35,7 @@ pub(super) async fn script(
         match step {
             Step::Wait(milliseconds) => clock.advance(*milliseconds),
             Step::Call(called) => {
-                let played = call(&runtime, called, &mut known).await;
+                let played = call(&runtime, called, &mut known, waits).await;
                 played.map_err(|failure| at_line(*line, failure))?;
             }
         }
@@ -63,7 +64,12 @@ fn at_line(line: usize, failure: Failure) -> Failure {
     }
 }
 
-async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Json>) -> Checked {
+async fn call(
+    runtime: &Runtime,
+    called: &Called,
+    known: &mut HashMap<String, Json>,
+    waits: Option<Waits<'_>>,
+) -> Checked {
     let Called { caller, pattern, arguments, expected } = called;
     let arguments = Json::Object(arguments.clone());
     let Json::Object(arguments) = filled(&arguments, known)? else { return Ok(()) };
@@ -74,7 +80,9 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
     let answer = match prepared.given_from_json(runtime.keyspace(), &arguments) {
         Ok(given) => {
             let call = Call::new(prepared, given, caller);
+            let before = waits.map(|waits| waits());
             let answered = runtime.call(call.clone()).await;
+            hold_waits(prepared, before, waits)?;
             shown::alike(runtime, &call, &answered).await?;
             answered
         }
@@ -104,6 +112,22 @@ async fn call(runtime: &Runtime, called: &Called, known: &mut HashMap<String, Js
         (Expected::Error(kind), Ok(reply)) => {
             let answer = in_json(&reply.answer, runtime)?;
             Err(Failure::Broken(format!("{pattern} answered {}, not {kind}", short(&answer))))
+        }
+    }
+}
+
+/// Holds what a call has waited for its server against its plan.
+fn hold_waits(prepared: &Prepared, before: Option<u64>, waits: Option<Waits<'_>>) -> Checked {
+    let (Some(before), Some(waits)) = (before, waits) else { return Ok(()) };
+    let Some(bounds) = prepared.bounds() else { return Ok(()) };
+    // Whoever plays is alone: the first attempt is the last.
+    let (waited, most) = (waits() - before, bounds.round_trips);
+    match waited <= most {
+        true => Ok(()),
+        false => {
+            let name = &prepared.pattern.name.value;
+            let told = format!("{name} waited {waited} times for the server, its plan says {most}");
+            Err(Failure::Broken(told))
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn has_entries(keyspace: &Keyspace, collection: &Collection) -> bool {
 
 /// Whether rows say how they came to be, and what elsewhere belongs to them.
 pub fn has_trails(keyspace: &Keyspace, store: StoreKind, collection: &Collection) -> bool {
-    store == StoreKind::RedisCluster && keyspace.mode(collection) == Mode::Conditional
+    store == StoreKind::RedisCluster && keyspace.kept_mode(store, collection) == Mode::Conditional
 }
 
 /// The key of an index's entries as they lie there: on a cluster those of rows with versions end
@@ -83,7 +83,7 @@ pub fn extra_fields(
         }
         _ => false,
     };
-    let versioned = keyspace.mode(collection) == Mode::Conditional;
+    let versioned = keyspace.kept_mode(store, collection) == Mode::Conditional;
     let expiring = collection.ttl.is_some() && has_entries(keyspace, collection);
     let constant = |field: &Field| field.default.as_ref().is_some_and(DefaultValue::is_constant);
     let mut fields = collection.fields().iter();
@@ -140,7 +140,7 @@ pub(super) fn of_rows(
     if role == Role::Counters && ordered {
         found.push(make.named(ORDER, Role::Order, RedisType::SortedSet));
     }
-    if keyspace.mode(collection) == Mode::Conditional && role != Role::Record {
+    if keyspace.kept_mode(store, collection) == Mode::Conditional && role != Role::Record {
         found.push(make.beside(VERSION, Role::Versions, RedisType::Hash));
     }
     let swept = row_expires(keyspace, collection).is_some() && has_entries(keyspace, collection);

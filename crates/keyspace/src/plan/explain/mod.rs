@@ -5,7 +5,7 @@
 mod table;
 mod text;
 
-pub use table::table;
+pub use table::{prices, table};
 pub use text::{modes, text};
 
 use crate::model::{Pattern, Verb};

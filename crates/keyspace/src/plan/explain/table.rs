@@ -124,6 +124,27 @@ fn one_store(plans: &[Plan], store: StoreKind) -> String {
     out
 }
 
+/// What every pattern costs on a store: round trips at most, and what is assisted at which price.
+pub fn prices(plans: &[Plan], store: StoreKind) -> String {
+    let names = plans.iter().map(|plan| plan.pattern.name.value.chars().count());
+    let width = names.max().unwrap_or(0);
+    let mut out = format!("trips  on {store}, at most, in one attempt\n");
+    for plan in plans {
+        let answer = plan.answer(store);
+        let trips = answer.bounds().map_or("–".to_string(), |bounds| grouped(bounds.round_trips));
+        let more = match answer {
+            Answer::Native(_) => String::new(),
+            Answer::Assisted { price, .. } => price.clone(),
+            Answer::Refused(refusal) => format!("refused (KW{:03})", refusal.code),
+        };
+        let line = format!("{trips:>5}  {:width$}  ", plan.pattern.name.value);
+        let indent = line.chars().count();
+        out.push_str(wrapped(&format!("{line}{more}"), indent).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
 /// `300 B–2 MiB`, or nothing.
 fn range(usual: u64, most: u64) -> String {
     match most {

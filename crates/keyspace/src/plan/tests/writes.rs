@@ -31,8 +31,8 @@ fn an_update_that_moves_a_claim_follows_the_protocol() {
         set = ["email"]
     "#;
     let plan = plan_of(&[USERS, update]);
-    // One group: read, claim, compare and set, release.
-    assert_eq!(trips(&plan), [2, 2, 2, 2, 2, 2, 4, 4, 4, 2]);
+    // One group: read, claim, compare and set, release. PostgreSQL: read, lock and check, write.
+    assert_eq!(trips(&plan), [2, 2, 2, 2, 3, 2, 4, 4, 4, 2]);
     let cassandra = bounds(&plan, StoreKind::Cassandra);
     assert_eq!(cassandra.transactions, 3);
     assert_eq!(cassandra.attempts, limits::COMMIT_ATTEMPTS_MAX);

@@ -10,6 +10,7 @@
 
 mod parts;
 mod simulation;
+mod unversioned;
 mod wire;
 mod world;
 

@@ -4,7 +4,7 @@ use super::world::LONG;
 use crate::change::{After, CounterAdd, Entry, RowChange, RowCheck, WriteSet};
 use crate::clock::{ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
-use crate::error::{ErrorKind, Result};
+use crate::error::ErrorKind;
 use crate::memory::PartitionedMemory;
 use crate::protocol::tier1::ids::{attempt_of, derived, split_attempt, with_attempt};
 use crate::protocol::tier1::settle::{Fate, fate};
@@ -13,11 +13,10 @@ use crate::protocol::{self, Obstacle, Shared, Verdict};
 use crate::schema::{CollectionSchema, Schema};
 use crate::session::{Session, Usage};
 use crate::store::{
-    Batch, CommitId, Description, Expect, Found, Held, Key, Keyed, Outcome, Page, Range, Reach,
-    Row, Scan, Store, Trail, Version, Write,
+    Batch, CommitId, Expect, Found, Held, Key, Keyed, Range, Row, Scan, Store, Trail, Version,
+    Write,
 };
 use crate::value::Value;
-use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use keyspace::model::{Keyspace, StoreKind};
@@ -37,45 +36,9 @@ pub(in crate::protocol) fn keyspace() -> Arc<Keyspace> {
 
 const NOW: Milliseconds = 1_700_000_000_000;
 
-/// A store whose blind batches reach as far as it says.
-#[derive(Debug)]
-struct Reaching {
-    store: PartitionedMemory,
-    reach: Reach,
-}
-
-#[async_trait]
-impl Store for Reaching {
-    fn describe(&self) -> Description {
-        Description { blind: self.reach, ..self.store.describe() }
-    }
-
-    async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
-        self.store.ensure(keyspace).await
-    }
-
-    async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        self.store.get(keys).await
-    }
-
-    async fn scan(&self, scan: &Scan) -> Result<Page> {
-        self.store.scan(scan).await
-    }
-
-    async fn walk(&self, scan: &Scan) -> Result<Page> {
-        self.store.walk(scan).await
-    }
-
-    async fn commit(&self, batch: &Batch) -> Result<Outcome> {
-        let reached = batch.writes.iter().map(|write| write.key().space()).collect::<Vec<_>>();
-        assert!(self.reach == Reach::Store || reached.iter().all(|space| *space == reached[0]));
-        self.store.commit(batch).await
-    }
-}
-
 /// A store without faults.
 struct Calm {
-    store: Reaching,
+    store: PartitionedMemory,
     schema: Arc<Schema>,
     shared: Shared,
     chance: SeededRandom,
@@ -83,7 +46,10 @@ struct Calm {
 
 impl Calm {
     fn new() -> Self {
-        let store = Reaching { store: PartitionedMemory::new(), reach: Reach::Store };
+        Calm::on(PartitionedMemory::new())
+    }
+
+    fn on(store: PartitionedMemory) -> Self {
         let schema = store.ensure(&keyspace()).now_or_never().unwrap().unwrap();
         let clock = Arc::new(ManualClock::at(NOW));
         let shared = Shared::new(clock, Arc::new(SeededRandom::new(1)));
@@ -469,15 +435,70 @@ fn a_repair_writes_what_is_missing_and_removes_what_is_nobodys() {
     assert_eq!(calm.count(), (1, 1));
 }
 
+/// Whoever puts a row anew keeps its entries, and nobody is shown a version.
 #[test]
-fn plain_rows_enter_first_where_a_blind_batch_reaches_one_place() {
-    let mut calm = Calm::new();
-    calm.store.reach = Reach::Place;
-    let usage = calm.done(vec![calm.change("logs", "one", Some(&["red"]))]);
-    assert_eq!(costs(usage), (2, 0, 2));
-    let usage = calm.done(vec![calm.change("logs", "one", None)]);
-    assert_eq!(costs(usage), (2, 0, 2));
-    assert!(calm.all(calm.collection("logs").indexes[0].key.space).is_empty());
+fn plain_rows_are_compared_where_a_blind_batch_reaches_one_place() {
+    let calm = Calm::on(PartitionedMemory::of_places());
+    let logs = calm.collection("logs");
+    let unread = |to: Option<&[&str]>| {
+        let mut change = calm.change("logs", "one", to);
+        (change.read, change.before) = (false, None);
+        let value = logs.encode(&[Value::Text("red".into())]).unwrap();
+        let entries = calm.entries(&change, &value);
+        (change.gained, change.lost) = match to {
+            Some(_) => (entries, Vec::new()),
+            None => (Vec::new(), entries),
+        };
+        change
+    };
+    // Read, enter, set; read, set; read, set, remove.
+    assert_eq!(costs(calm.done(vec![unread(Some(&["red"]))])), (3, 1, 2));
+    assert_eq!(costs(calm.done(vec![unread(Some(&["blue"]))])), (2, 1, 1));
+    let row = calm.get(&calm.key("logs", "r", "one")).unwrap();
+    assert!(row.version.is_some() && logs.shown_version(row.version).is_none());
+    assert_eq!(costs(calm.done(vec![unread(None)])), (3, 1, 2));
+    assert!(calm.all(logs.indexes[0].key.space).is_empty());
+    // Nothing is there to remove.
+    assert_eq!(costs(calm.done(vec![unread(None)])), (1, 1, 0));
+}
+
+/// A put that has entered, a removal of the row that was there, the put, and what the removal
+/// leaves to do: the entry is another one.
+#[test]
+fn a_removal_leaves_the_entry_of_a_row_that_is_put_meanwhile() {
+    let calm = Calm::on(PartitionedMemory::of_places());
+    let logs = calm.collection("logs");
+    calm.done(vec![calm.change("logs", "one", Some(&["red"]))]);
+    let removal = calm.set(vec![calm.change("logs", "one", None)]);
+    let target = Target::new(&removal, &[], &removal.changes[0], removal.changes[0].before.clone());
+    let removed = target.unwrap().remove;
+    // The put reads the row as it was, and must read it again when the removal came first.
+    let put = calm.set(vec![calm.change("logs", "one", Some(&["blue"]))]);
+    calm.done(removal.changes.clone());
+    assert!(matches!(calm.commit(&put).0, Verdict::Obstacle(Obstacle::Row { .. })));
+    calm.done(vec![calm.change("logs", "one", Some(&["blue"]))]);
+    removed.into_iter().for_each(|key| calm.write(Write::Delete { key }));
+    let row = calm.get(&calm.key("logs", "r", "one")).unwrap();
+    let entries = calm.entries(&put.changes[0], &row.value);
+    let stored = protocol::stored_entry_key(&logs, &entries[0], &row).unwrap();
+    assert!(calm.get(&stored).is_some());
+}
+
+/// A removal of nothing that is made again must not remove what was put since.
+#[test]
+fn a_removal_that_is_made_again_removes_no_later_row() {
+    let calm = Calm::on(PartitionedMemory::of_places().forgetting());
+    let mut removal = calm.set(vec![calm.change("logs", "one", None)]);
+    removal.changes[0].read = false;
+    let commit = || {
+        let mut session = calm.session(NOW);
+        session.repeatable = true;
+        protocol::commit(&mut session, &removal).now_or_never().unwrap().unwrap()
+    };
+    assert!(matches!(commit(), Verdict::Committed { .. }));
+    calm.done(vec![calm.change("logs", "one", Some(&["red"]))]);
+    assert!(matches!(commit(), Verdict::Committed { .. }));
+    assert!(calm.get(&calm.key("logs", "r", "one")).unwrap().is_live(NOW));
 }
 
 #[test]

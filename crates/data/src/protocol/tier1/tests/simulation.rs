@@ -1,14 +1,17 @@
 //! The protocol under every misfortune at once, one seed a run: callers and a cleaner interleave at
 //! every request, die between any two, lose replies, meet requests of the dead, and disagree about
-//! the time.
+//! the time. They change rows with versions, rows without, events in slices of time, and a counter,
+//! on one of two kinds of store.
 //!
 //! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1`
-//! tells what happened in it, and `SIMULATION_SEEDS=100000` runs more of them.
+//! tells what happened in it, and `SIMULATION_SEEDS=100000` runs more of them. A run says on
+//! standard error which seeds it is made of, even where the output of tests is not shown.
 
 use super::wire::{Fault, Faults};
 use super::world::{PROCESSES, World};
 use crate::protocol::tier1::Rules;
 use std::future::Future;
+use std::io::Write;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -20,6 +23,18 @@ use std::task::{Context, Waker};
 const SEEDS: u64 = 20_000;
 /// Requests of one seed, at most.
 const STEPS: u64 = 3_000;
+
+/// Seeds that failed once, whatever for; they are run before all others. What a seed does changes
+/// whenever something is asked of chance that was not asked before, so what one finds in the
+/// protocol is kept as a test of its own beside it. Those here found promises that were asked for
+/// and never given, by the simulated store or by a real one:
+///
+/// - 79975: on a store that forgets, a call of several rows that is made again counts again. No
+///   store does: Redis Cluster remembers the batch, and on Cassandra the counter, which is in the
+///   batch of every run whatever other rows are, names the commits that added to it, the last 64.
+/// - 4130: a store answered that a check did not hold while a copy of the batch was under way, and
+///   the copy was committed when the check held again, after its entries had been taken back.
+const FAILED: &[u64] = &[79_975, 4_130];
 
 type Task<'w> = Pin<Box<dyn Future<Output = ()> + 'w>>;
 
@@ -130,6 +145,11 @@ fn poll(tasks: &mut [Option<Task<'_>>]) {
     }
 }
 
+/// Shows a line to whoever runs the tests: what goes to the handle is not captured.
+fn show(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 #[test]
 fn a_sound_protocol_survives_every_seed() {
     let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
@@ -138,8 +158,16 @@ fn a_sound_protocol_survives_every_seed() {
         return;
     }
     let seeds = number("SIMULATION_SEEDS").unwrap_or(SEEDS);
+    show(&format!(
+        "simulation: {} seeds that failed once, then 0 to {}; SIMULATION_SEED=7 runs one again",
+        FAILED.len(),
+        seeds.saturating_sub(1),
+    ));
+    for seed in FAILED {
+        run(*seed, Rules::SOUND).unwrap_or_else(|problem| panic!("{problem}"));
+    }
     let faults = run_all(0..seeds).unwrap_or_else(|problem| panic!("{problem}"));
-    println!("{seeds} seeds: {faults:?}");
+    show(&format!("simulation: {seeds} seeds passed: {faults:?}"));
     for fault in Fault::ALL {
         assert!(faults.contains_key(&fault), "{fault:?} never happened");
     }
@@ -195,4 +223,36 @@ fn entering_after_the_row_is_found() {
 #[test]
 fn two_runs_that_share_their_attempts_are_found() {
     assert!(finds(Rules { runs_apart: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn writing_blindly_what_nobody_sees_the_version_of_is_found() {
+    assert!(finds(Rules { compares_unseen: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn an_event_before_its_slice_is_found() {
+    assert!(finds(Rules { announces_first: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn a_check_that_is_not_part_of_the_commit_is_found() {
+    assert!(finds(Rules { checks_with_rows: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn a_commit_that_is_sent_again_as_another_is_found() {
+    assert!(finds(Rules { keeps_ids: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn a_run_shows_its_seeds_even_where_output_is_captured() {
+    let program = std::env::current_exe().unwrap();
+    let test = "protocol::tier1::tests::simulation::a_sound_protocol_survives_every_seed";
+    let mut command = std::process::Command::new(program);
+    let output = command.args([test, "--exact"]).env("SIMULATION_SEEDS", "300").output().unwrap();
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("then 0 to 299; SIMULATION_SEED=7 runs one again"), "{shown}");
+    assert!(shown.contains("300 seeds passed"), "{shown}");
 }

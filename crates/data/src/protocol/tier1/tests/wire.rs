@@ -11,19 +11,27 @@
 //! sender gone ─▶ a commit may still arrive; a read is nobody's business any more
 //! ```
 //!
+//! It is the wire of one of two kinds of store. Where a blind batch reaches the whole store, all of
+//! it arrives, and a later write wins over an earlier one however late that comes: each batch has
+//! the place in time it was first sent at, as a timestamp of Cassandra's. Where it reaches one
+//! place, as on Redis Cluster, whatever arrives last wins.
+//!
 //! Every fault is counted by its kind, so that a test can tell that each has happened.
 
 use crate::clock::SeededRandom;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::PartitionedMemory;
 use crate::schema::Schema;
-use crate::store::{Batch, Description, Key, Outcome, Page, Row, Scan, Store, Version, Write};
+use crate::store::{
+    Batch, CommitId, Description, Expect, Key, Outcome, Page, Reach, Row, Scan, Store, Version,
+    Write,
+};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use keyspace::model::Keyspace;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 
 #[derive(Clone, Debug)]
@@ -128,6 +136,14 @@ struct State {
     late: Vec<Batch>,
     /// Every version each row has had, in order.
     versions: BTreeMap<Key, Vec<Version>>,
+    /// When each blind batch was first sent.
+    stamps: BTreeMap<CommitId, u64>,
+    /// When what lies under a key was sent.
+    written: BTreeMap<Key, u64>,
+    /// What rows of others must be when a set is committed: one of these, by its run.
+    guards: BTreeMap<CommitId, Vec<(Key, Expect)>>,
+    /// A set that was committed though none of its guards held.
+    unguarded: Option<CommitId>,
     /// What happened, if anyone wants to know.
     trace: Option<Vec<String>>,
 }
@@ -135,6 +151,8 @@ struct State {
 /// A store behind a wire.
 pub(super) struct Wire {
     pub store: PartitionedMemory,
+    pub reach: Reach,
+    schema: OnceLock<Arc<Schema>>,
     state: Mutex<State>,
 }
 
@@ -146,6 +164,7 @@ impl std::fmt::Debug for Wire {
 
 impl Wire {
     pub fn new(store: PartitionedMemory) -> Self {
+        let reach = store.describe().blind;
         let trace = std::env::var_os("SIMULATION_TRACE").map(|_| Vec::new());
         let state = State {
             next: 0,
@@ -157,9 +176,13 @@ impl Wire {
             faults: Faults::new(),
             late: Vec::new(),
             versions: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            written: BTreeMap::new(),
+            guards: BTreeMap::new(),
+            unguarded: None,
             trace,
         };
-        Wire { store, state: Mutex::new(state) }
+        Wire { store, reach, schema: OnceLock::new(), state: Mutex::new(state) }
     }
 
     /// Something happens to one request or reply, if there is one.
@@ -231,6 +254,9 @@ impl Wire {
             (Request::Commit(batch), 3) => {
                 state.count(Fault::Duplicated);
                 let outcome = self.arrive(state, &batch);
+                // A store that knows of a copy does not say that nothing will come of it.
+                let is_conflict = matches!(outcome, Ok(Outcome::Conflict(_)));
+                let outcome = if is_conflict { unknown(&batch) } else { outcome };
                 state.late.push(batch);
                 Reply::Outcome(outcome)
             }
@@ -246,22 +272,65 @@ impl Wire {
     }
 
     fn arrive(&self, state: &mut State, batch: &Batch) -> Result<Outcome> {
-        let version = |key: &Key| {
-            let row = self.store.get(std::slice::from_ref(key)).now_or_never().unwrap();
-            row.unwrap()[0].as_ref().map(|row| row.version)
+        let version = |key: &Key| self.lying(key).map(|row| row.version);
+        let mut batch = batch.clone();
+        match self.reach {
+            Reach::Store => state.keep_latest(&mut batch),
+            Reach::Place => self.assert_one_place(&batch),
+        }
+        let holds = |(key, expect): &(Key, Expect)| {
+            expect.meet(self.lying(key).as_ref(), batch.now).is_ok()
         };
+        let guarded = state.guards.get(&batch.id).is_none_or(|guards| guards.iter().any(holds));
         let keys: Vec<&Key> = batch.writes.iter().map(Write::key).collect();
         let before: Vec<_> = keys.iter().map(|key| version(key)).collect();
-        let outcome = self.store.commit(batch).now_or_never().unwrap()?;
+        let outcome = self.commit_now(&batch)?;
         for (key, before) in keys.into_iter().zip(before) {
             let after = version(key);
             // A row that is removed for good has no version to tell.
-            let set = after == Some(Some(batch.id)) || after.is_none();
-            if after != before && set {
+            let gone = after.is_none() && before.flatten().is_some();
+            if after != before && (after == Some(Some(batch.id)) || gone) {
                 state.versions.entry(key.clone()).or_default().push(batch.id);
+                if !guarded {
+                    state.unguarded = Some(batch.id);
+                }
             }
         }
         Ok(outcome)
+    }
+
+    /// A blind batch lets others run between two places; here it has none to let.
+    fn commit_now(&self, batch: &Batch) -> Result<Outcome> {
+        let mut commit = self.store.commit(batch);
+        let outcome = std::iter::repeat_with(|| commit.as_mut().now_or_never()).flatten().next();
+        outcome.unwrap()
+    }
+
+    fn lying(&self, key: &Key) -> Option<Row> {
+        let rows = self.store.get(std::slice::from_ref(key)).now_or_never().unwrap();
+        rows.unwrap().pop().flatten()
+    }
+
+    fn assert_one_place(&self, batch: &Batch) {
+        let schema = self.schema.get().unwrap();
+        let keys = batch.writes.iter().map(Write::key);
+        let places: Vec<_> = keys.map(|key| schema.place(key).unwrap()).collect();
+        assert!(places.iter().all(|place| *place == places[0]), "several places: {batch:?}");
+    }
+
+    /// When a blind batch was first sent; nothing if it never was.
+    pub fn stamp(&self, id: &CommitId) -> Option<u64> {
+        self.state.lock().unwrap().stamps.get(id).copied()
+    }
+
+    /// A set may be committed only while a row is this; another run of it may ask for another.
+    pub fn guard(&self, id: CommitId, key: Key, expect: Expect) {
+        self.state.lock().unwrap().guards.entry(id).or_default().push((key, expect));
+    }
+
+    /// A set that was committed though none of its guards held.
+    pub fn unguarded(&self) -> Option<CommitId> {
+        self.state.lock().unwrap().unguarded
     }
 
     /// Every version each row has had.
@@ -300,6 +369,12 @@ impl Wire {
             let mut state = self.state.lock().unwrap();
             state.next += 1;
             let number = state.next;
+            if let Request::Commit(batch) = &request
+                && self.reach == Reach::Store
+                && is_blind(batch)
+            {
+                state.stamps.entry(batch.id).or_insert(number);
+            }
             state.waiting.insert(number, request);
             number
         };
@@ -336,6 +411,17 @@ impl Drop for Sender<'_> {
 }
 
 impl State {
+    /// Leaves out what a later batch has written over, and notes the rest.
+    fn keep_latest(&mut self, batch: &mut Batch) {
+        let Some(stamp) = self.stamps.get(&batch.id).copied() else { return };
+        batch.writes.retain(|write| {
+            let written = self.written.entry(write.key().clone()).or_insert(stamp);
+            let latest = *written <= stamp;
+            *written = stamp.max(*written);
+            latest
+        });
+    }
+
     fn count(&mut self, fault: Fault) {
         *self.faults.entry(fault).or_default() += 1;
     }
@@ -362,7 +448,8 @@ impl Store for Wire {
     }
 
     async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
-        self.store.ensure(keyspace).await
+        let schema = self.store.ensure(keyspace).await?;
+        Ok(self.schema.get_or_init(|| schema).clone())
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
@@ -382,6 +469,16 @@ impl Store for Wire {
             Reply::Rows(_) => unreachable!(),
         }
     }
+}
+
+/// Whether a batch asks for nothing, and nothing of it is the protocol's own.
+fn is_blind(batch: &Batch) -> bool {
+    let plain = |write: &Write| match write {
+        Write::Put { versioned, trail, .. } => !versioned && trail.is_none(),
+        Write::Delete { .. } => true,
+        Write::Add { .. } => false,
+    };
+    batch.checks.is_empty() && batch.writes.iter().all(plain)
 }
 
 fn unavailable() -> Error {

@@ -1,10 +1,11 @@
 //! What the simulation knows: its rows, what callers were told, and what must hold at every step.
 
+use super::unversioned::Plain;
 use super::wire::{Fault, Wire};
-use crate::change::{After, Entry, RowChange, WriteSet};
+use crate::change::{After, CounterAdd, Entry, RowChange, RowCheck, WriteSet};
 use crate::clock::{Clock, ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 use crate::memory::PartitionedMemory;
 use crate::protocol::tier1::clean::clean_by;
 use crate::protocol::tier1::ids::derived;
@@ -18,12 +19,13 @@ use crate::value::Value;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Longer than an attempt may be under way.
 pub(super) const LONG: Milliseconds = 11 * 60 * 1_000;
 /// How long rows live that end, at most.
-const LIFE: u64 = 30;
+pub(super) const LIFE: u64 = 30;
 
 /// How wrong a clock is, at most, to either side: about as long as rows live.
 const SKEW: u64 = 20;
@@ -56,7 +58,7 @@ struct Process {
 
 /// What a caller was told about a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+pub(super) enum Told {
     Done,
     NotDone,
     /// It died, or was told that this is not known.
@@ -64,9 +66,15 @@ enum Told {
 }
 
 /// A set that was run.
-struct Ran {
-    id: CommitId,
-    told: Told,
+pub(super) struct Ran {
+    pub id: CommitId,
+    pub call: Call,
+    pub told: Told,
+    /// What it was told the counter came to.
+    pub total: Option<i64>,
+    /// When it began and ended, in the order of all that did.
+    pub begun: usize,
+    pub ended: usize,
 }
 
 /// A simulated store with its callers' knowledge.
@@ -74,19 +82,34 @@ pub(super) struct World {
     pub wire: Wire,
     pub schema: Arc<Schema>,
     pub people: Arc<CollectionSchema>,
+    pub logs: Arc<CollectionSchema>,
+    pub events: Arc<CollectionSchema>,
+    pub counts: Arc<CollectionSchema>,
     pub chance: SeededRandom,
     pub clock: ManualClock,
     processes: Vec<Process>,
     pub rules: Rules,
-    ran: Mutex<Vec<Ran>>,
+    pub ran: Mutex<Vec<Ran>>,
+    moments: AtomicUsize,
     /// Calls that were made, and may be made again.
-    calls: Mutex<Vec<(CommitId, Vec<Wish>)>>,
-    remembers: bool,
+    calls: Mutex<Vec<(CommitId, Call)>>,
+    pub remembers: bool,
+}
+
+/// What one call wants.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    pub people: Vec<Wish>,
+    /// A person who must be as it was when it was read.
+    checked: Option<u64>,
+    /// What the counter is added.
+    pub amount: i64,
+    pub plain: Option<Plain>,
 }
 
 /// A change of one person.
 #[derive(Clone, Copy, Debug)]
-struct Wish {
+pub(super) struct Wish {
     person: u64,
     /// Color and email; nothing where the person is removed.
     to: Option<(u64, u64)>,
@@ -99,13 +122,13 @@ impl World {
     pub fn new(seed: u64, rules: Rules) -> Self {
         let chance = SeededRandom::new(seed);
         let remembers = chance.number().is_multiple_of(2);
-        let store = match remembers {
+        let store = match chance.number().is_multiple_of(2) {
             true => PartitionedMemory::new(),
-            false => PartitionedMemory::forgetting(),
+            false => PartitionedMemory::of_places(),
         };
-        let wire = Wire::new(store);
+        let wire = Wire::new(if remembers { store } else { store.forgetting() });
         let schema = wire.ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
-        let people = schema.collection("people").unwrap().clone();
+        let collection = |name: &str| schema.collection(name).unwrap().clone();
         let clock = ManualClock::at(1_700_000_000_000);
         let is_skewed = chance.number().is_multiple_of(2);
         let process = || {
@@ -119,11 +142,30 @@ impl World {
             Process { shared: Shared::new(Arc::new(clock.clone()), more_chance), clock }
         };
         let processes = (0..PROCESSES).map(|_| process()).collect();
-        let (ran, calls) = (Mutex::default(), Mutex::default());
-        World { wire, schema, people, chance, clock, processes, rules, ran, calls, remembers }
+        World {
+            people: collection("people"),
+            logs: collection("logs"),
+            events: collection("events"),
+            counts: collection("counts"),
+            wire,
+            schema,
+            chance,
+            clock,
+            processes,
+            rules,
+            ran: Mutex::default(),
+            moments: AtomicUsize::new(0),
+            calls: Mutex::default(),
+            remembers,
+        }
     }
 
-    fn below(&self, limit: u64) -> u64 {
+    /// The next of all moments that something began or ended at.
+    fn moment(&self) -> usize {
+        self.moments.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn below(&self, limit: u64) -> u64 {
         self.chance.number() % limit
     }
 
@@ -143,49 +185,66 @@ impl World {
         }
     }
 
+    fn call(&self) -> Call {
+        match self.below(8) {
+            0 => Call { plain: Some(self.line()), ..Call::default() },
+            1 => Call { plain: Some(self.event()), ..Call::default() },
+            2 => Call { amount: self.amount(), ..Call::default() },
+            _ => {
+                let mut people = vec![self.wish()];
+                if self.below(6) == 0 {
+                    people.push(Wish { person: (people[0].person + 1) % 3, ..self.wish() });
+                }
+                let checked = (self.below(4) == 0).then_some((people[0].person + 2) % 3);
+                // Made again, it may find other rows to change: the counter itself must tell.
+                let amount = if self.below(4) == 0 { self.amount() } else { 0 };
+                Call { people, checked, amount, plain: None }
+            }
+        }
+    }
+
+    fn amount(&self) -> i64 {
+        1 + self.below(3) as i64
+    }
+
     /// One caller: some changes, one after the other, now and then one that was made before.
     pub async fn caller(&self, process: usize, changes: u64) {
         for _ in 0..changes {
             let calls = self.calls.lock().unwrap().len() as u64;
             let again = calls > 0 && self.below(4) == 0;
             let given = again || self.below(2) == 0;
-            let (first, wishes) = match again {
+            let (first, call) = match again {
                 true => self.calls.lock().unwrap()[self.below(calls) as usize].clone(),
                 false => {
-                    let mut wishes = vec![self.wish()];
-                    if self.below(6) == 0 {
-                        let other = Wish { person: (wishes[0].person + 1) % 3, ..self.wish() };
-                        wishes.push(other);
-                    }
                     let now = self.processes[process].clock.now();
-                    let call = (CommitId::new(now, &self.chance), wishes);
+                    let call = (CommitId::new(now, &self.chance), self.call());
                     if given {
                         self.calls.lock().unwrap().push(call.clone());
                     }
                     call
                 }
             };
-            self.change(process, first, &wishes, given).await;
+            self.change(process, first, &call, given).await;
         }
     }
 
-    async fn change(&self, process: usize, first: CommitId, wishes: &[Wish], given: bool) {
+    async fn change(&self, process: usize, first: CommitId, call: &Call, given: bool) {
         let mut session = self.session(process, 0);
         session.repeatable = given;
         for attempt in 0..5_u8 {
             session.now = self.processes[process].clock.now();
             let id = if attempt == 0 { first } else { derived(first, "again", &[&[attempt]]) };
-            let Some(set) = self.set(&mut session, id, wishes).await else { return };
-            let number = {
-                let mut ran = self.ran.lock().unwrap();
-                ran.push(Ran { id, told: Told::Nothing });
-                ran.len() - 1
-            };
-            self.wire.note(|| format!("set {} {wishes:?}", set.id));
+            let Some(set) = self.set(&mut session, id, call).await else { return };
+            let number = self.begin(id, call);
+            self.wire.note(|| format!("set {} {call:?}", set.id));
             let verdict = commit_by(&mut session, &set, self.rules).await;
             self.wire.note(|| format!("verdict {} {verdict:?}", set.id));
+            let mut total = None;
             let (told, again) = match verdict {
-                Ok(Verdict::Committed { .. }) => (Told::Done, false),
+                Ok(Verdict::Committed { totals, .. }) => {
+                    total = totals.first().map(|total| total.value);
+                    (Told::Done, false)
+                }
                 Ok(Verdict::Obstacle(Obstacle::Taken { .. })) => (Told::NotDone, false),
                 Ok(Verdict::Obstacle(_)) => (Told::NotDone, true),
                 Ok(Verdict::Indeterminate { .. }) => (Told::Nothing, self.below(2) == 0),
@@ -195,63 +254,102 @@ impl World {
                     _ => panic!("{error}: {error:?}"),
                 },
             };
-            self.ran.lock().unwrap()[number].told = told;
+            self.end(number, told, total);
             if !again {
                 return;
             }
         }
     }
 
-    /// What a verb would make of the wishes; nothing if there is nothing to do.
-    async fn set(
-        &self,
-        session: &mut Session<'_>,
-        id: CommitId,
-        wishes: &[Wish],
-    ) -> Option<WriteSet> {
-        let (now, deadline) = (session.now, session.deadline);
+    fn begin(&self, id: CommitId, call: &Call) -> usize {
+        let (begun, ended) = (self.moment(), usize::MAX);
+        let mut ran = self.ran.lock().unwrap();
+        ran.push(Ran { id, call: call.clone(), told: Told::Nothing, total: None, begun, ended });
+        ran.len() - 1
+    }
+
+    fn end(&self, number: usize, told: Told, total: Option<i64>) {
+        let ended = self.moment();
+        let of = &mut self.ran.lock().unwrap()[number];
+        (of.told, of.total, of.ended) = (told, total, ended);
+    }
+
+    /// What a verb would make of a call; nothing if there is nothing to do.
+    async fn set(&self, session: &mut Session<'_>, id: CommitId, call: &Call) -> Option<WriteSet> {
         let mut changes = Vec::new();
-        for wish in wishes {
-            let segments = [Value::Text("r".into()), Value::Text(wish.person.to_string())];
-            let key = self.people.key.encode(&segments).unwrap();
-            // A removal must know what it removes.
-            let looks = wish.looks || wish.to.is_none();
-            let before = match looks {
-                true => session.get(std::slice::from_ref(&key)).await.ok()?.pop().flatten(),
-                false => None,
-            };
-            let live = before.as_ref().filter(|row| row.is_live(now));
-            if wish.to.is_none() && live.is_none() {
-                continue;
-            }
-            let after = wish.to.map(|to| After {
-                value: self.people.encode(&slots(to)).unwrap(),
-                expires: wish.ends.then(|| now + 1 + self.below(LIFE) as i64),
-            });
-            let old = live.map_or_else(Vec::new, |row| self.entries(&key, &row.value));
-            let new = after.as_ref().map_or_else(Vec::new, |row| self.entries(&key, &row.value));
-            let ends = after.as_ref().and_then(|after| after.expires);
-            let moved = live.is_none_or(|row| row.expires != ends);
-            let (gained, lost) = entries::diff(old, new, moved);
-            let expect = match (looks, live) {
-                (false, _) => None,
-                (true, Some(row)) => row.version.map(Expect::Version),
-                (true, None) => Some(Expect::Absent),
-            };
-            let collection = self.people.clone();
-            changes.push(RowChange {
-                collection,
-                key,
-                expect,
-                read: looks,
-                before,
-                after,
-                gained,
-                lost,
-            });
+        for wish in &call.people {
+            changes.extend(self.person(session, wish).await.ok()?);
         }
-        let (checks, adds) = (Vec::new(), Vec::new());
-        (!changes.is_empty()).then_some(WriteSet { id, now, deadline, checks, changes, adds })
+        if changes.is_empty() && !call.people.is_empty() {
+            return None;
+        }
+        changes.extend(call.plain.map(|plain| self.plain_change(session, id, plain)));
+        let mut checks = Vec::new();
+        if let Some(person) = call.checked {
+            let check = self.row_check(session, person).await.ok()?;
+            self.wire.guard(id, check.key.clone(), check.expect);
+            checks.push(check);
+        }
+        let add = CounterAdd {
+            collection: self.counts.clone(),
+            key: self.counter(),
+            amount: call.amount,
+            expires: None,
+            window: None,
+        };
+        let adds = if call.amount > 0 { vec![add] } else { Vec::new() };
+        let (now, deadline) = (session.now, session.deadline);
+        Some(WriteSet { id, now, deadline, checks, changes, adds })
+    }
+
+    fn person_key(&self, person: u64) -> Key {
+        let segments = [Value::Text("r".into()), Value::Text(person.to_string())];
+        self.people.key.encode(&segments).unwrap()
+    }
+
+    /// What an `atomic` would check that has read a person.
+    async fn row_check(&self, session: &mut Session<'_>, person: u64) -> Result<RowCheck> {
+        let key = self.person_key(person);
+        let row = session.get(std::slice::from_ref(&key)).await?.pop().flatten();
+        let live = row.filter(|row| row.is_live(session.now));
+        let expect = match live.and_then(|row| row.version) {
+            Some(version) => Expect::Version(version),
+            None => Expect::Absent,
+        };
+        Ok(RowCheck { collection: self.people.clone(), key, expect })
+    }
+
+    /// What a verb would make of a wish; nothing if there is nothing to do.
+    async fn person(&self, session: &mut Session<'_>, wish: &Wish) -> Result<Option<RowChange>> {
+        let now = session.now;
+        let key = self.person_key(wish.person);
+        // A removal must know what it removes.
+        let looks = wish.looks || wish.to.is_none();
+        let before = match looks {
+            true => session.get(std::slice::from_ref(&key)).await?.pop().flatten(),
+            false => None,
+        };
+        let live = before.as_ref().filter(|row| row.is_live(now));
+        if wish.to.is_none() && live.is_none() {
+            return Ok(None);
+        }
+        let after = wish.to.map(|to| After {
+            value: self.people.encode(&slots(to)).unwrap(),
+            expires: wish.ends.then(|| now + 1 + self.below(LIFE) as i64),
+        });
+        let old = live.map_or_else(Vec::new, |row| self.entries(&key, &row.value));
+        let new = after.as_ref().map_or_else(Vec::new, |row| self.entries(&key, &row.value));
+        let ends = after.as_ref().and_then(|after| after.expires);
+        let moved = live.is_none_or(|row| row.expires != ends);
+        let (gained, lost) = entries::diff(old, new, moved);
+        let expect = match (looks, live) {
+            (false, _) => None,
+            (true, Some(row)) => row.version.map(Expect::Version),
+            (true, None) => Some(Expect::Absent),
+        };
+        let collection = self.people.clone();
+        let (read, before) = (looks, before);
+        Ok(Some(RowChange { collection, key, expect, read, before, after, gained, lost }))
     }
 
     fn entries(&self, key: &Key, value: &Bytes) -> Vec<Entry> {
@@ -271,7 +369,7 @@ impl World {
         }
     }
 
-    fn all(&self, space: u16) -> Vec<Keyed> {
+    pub fn all(&self, space: u16) -> Vec<Keyed> {
         let next = space + 1;
         let bound = |space: u16| Bytes::copy_from_slice(&space.to_be_bytes());
         let range = Range { start: bound(space), end: bound(next) };
@@ -279,21 +377,28 @@ impl World {
         self.wire.store.walk(&scan).now_or_never().unwrap().unwrap().rows
     }
 
+    /// The entries and claims that say which attempt wrote them.
     pub fn all_entries(&self) -> Vec<Keyed> {
-        self.people.indexes.iter().flat_map(|index| self.all(index.key.space)).collect()
+        let versioned = [&self.people, &self.logs].into_iter().filter(|of| of.kept.has_version());
+        let indexes = versioned.flat_map(|collection| &collection.indexes);
+        indexes.flat_map(|index| self.all(index.key.space)).collect()
     }
 
-    fn get(&self, key: &Key) -> Option<Row> {
+    pub fn get(&self, key: &Key) -> Option<Row> {
         let rows = self.wire.store.get(std::slice::from_ref(key));
         rows.now_or_never().unwrap().unwrap().pop().flatten()
     }
 
     /// What must hold at every instant: no entry is missing, every unique value is claimed by the
     /// row that holds it, and so held once. Of rows that end: until they have ended for the clock
-    /// that is most ahead.
-    pub fn check(&self) -> Result<(), String> {
+    /// that is most ahead. A set was committed only while what it checks was true.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        if let Some(id) = self.wire.unguarded() {
+            return Err(format!("a check was passed over by {id}"));
+        }
         let clocks = self.processes.iter().map(|process| process.clock.now());
         let now = clocks.fold(self.clock.now(), Milliseconds::max);
+        self.check_unversioned(now)?;
         let mut emails = Vec::new();
         for keyed in self.all(self.people.key.space) {
             if !keyed.row.is_live(now) {
@@ -327,14 +432,14 @@ impl World {
 
     /// What must hold when nothing is under way: nothing is left behind, what was acknowledged is
     /// there, and what was refused is not.
-    pub fn check_end(&self) -> Result<(), String> {
+    pub fn check_end(&self) -> std::result::Result<(), String> {
         self.check()?;
         for entry in self.all_entries() {
-            let (_, index) = match self.schema.space(entry.key.space()).unwrap() {
+            let (collection, index) = match self.schema.space(entry.key.space()).unwrap() {
                 crate::schema::Space::Entries(of, number) => (of, &of.indexes[*number]),
                 other => panic!("{other:?}"),
             };
-            let owner = entries::owner(&self.people, index, &entry).unwrap();
+            let owner = entries::owner(collection, index, &entry).unwrap();
             let row = self.get(&owner);
             let held = row.as_ref().is_some_and(|row| belongs(index, &entry, row).unwrap());
             if !held {
@@ -342,8 +447,9 @@ impl World {
             }
         }
         let versions = self.wire.versions();
+        self.check_unversioned_end(&versions)?;
         let ran = self.ran.lock().unwrap();
-        for of in ran.iter() {
+        for of in ran.iter().filter(|of| !of.call.people.is_empty()) {
             // A call that is made again may find other rows to change, but is done once.
             let there = versions.values().any(|of_key| of_key.contains(&of.id));
             let mut runs = ran.iter().filter(|other| other.id == of.id);

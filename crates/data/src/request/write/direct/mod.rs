@@ -76,7 +76,7 @@ impl Direct {
             && match kind.atomicity() {
                 Atomicity::WholeStore => matches!(collection.mode, Mode::Plain | Mode::Conditional),
                 Atomicity::Group => {
-                    let is_one = pattern.many.is_none() && collection.mode == Mode::Plain;
+                    let is_one = pattern.many.is_none() && collection.kept == Mode::Plain;
                     is_one && collection.indexes.iter().all(|index| is_sent_along(kind, index))
                 }
             };
