@@ -41,6 +41,18 @@ impl Touched {
         Touched { number: self.number, ..Touched::default() }
     }
 
+    /// This as well.
+    pub(super) fn add(&mut self, other: Touched) {
+        self.number = self.number.max(other.number);
+        match self.files.is_empty() && self.directories.is_empty() {
+            true => (self.files, self.directories) = (other.files, other.directories),
+            false => {
+                self.files.extend(other.files);
+                self.directories.extend(other.directories);
+            }
+        }
+    }
+
     /// Makes all of it durable.
     pub(super) fn sync(&self, disk: &dyn Disk) -> io::Result<()> {
         if self.files.len() + self.directories.len() > SYNCED_ALONE_MAX && disk.sync_all()? {

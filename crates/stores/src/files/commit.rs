@@ -10,7 +10,6 @@
 //! durably as was declared. Whatever could go wrong with a file is asked before the journal is
 //! written: what it holds has happened. After a write that failed, nothing is written any more.
 
-use super::apply::Pending;
 use super::checkpoint::{Keeper, Touched};
 use super::draft::{Draft, Drafted};
 use super::error::{self, poisoned};
@@ -18,6 +17,8 @@ use super::folder::Format;
 use super::journal::Journal;
 use super::memory::Slot;
 use super::outcome::Outcomes;
+use super::placer::Placer;
+use super::placing::Pending;
 use super::read::{self, path_of_absent};
 use super::row::{Committed, Content, Known};
 use super::shared::Shared;
@@ -40,8 +41,9 @@ pub(super) struct Committer {
     pub(super) journal: Journal,
     pub(super) keeper: Keeper,
     pub(super) outcomes: Outcomes,
-    /// What is committed and not yet in the files.
+    /// What is committed and not yet in the files, nor on its way there.
     pub(super) pending: Pending,
+    pub(super) placer: Placer,
     /// What is in the files and not yet in a checkpoint.
     pub(super) touched: Touched,
     pub(super) changed_rows: HashMap<Key, Option<Arc<Known>>>,

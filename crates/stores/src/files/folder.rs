@@ -90,7 +90,7 @@ fn check_free(path: &Path) -> Result<()> {
     };
     // Other programs may call things so; what an attempt that was cut off left is ours.
     let is_begun = |name: &str| {
-        let ours = [journal::PREFIX, super::apply::NEW];
+        let ours = [journal::PREFIX, super::place::NEW];
         matches!(name, "lock" | "rows") || ours.iter().any(|prefix| name.starts_with(prefix))
     };
     let is_begun = holds_only(&path.join(OWN_DIRECTORY), &is_begun).unwrap_or(true);

@@ -126,6 +126,16 @@ impl Journal {
         self.log.append(&std::mem::take(&mut self.buffer))
     }
 
+    /// A second hand on the journal, with which another thread can make durable what was added so
+    /// far; none if it is durable already.
+    pub(super) fn unsynced(&mut self) -> io::Result<Option<Box<dyn Log>>> {
+        self.hand_over()?;
+        match self.synced < self.last {
+            true => self.log.again().map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Makes everything durable.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         self.hand_over()?;

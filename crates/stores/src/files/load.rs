@@ -12,13 +12,13 @@
 //! Rows that are as they were come first, so that a value they claim stays theirs.
 
 use super::adopt::{Adopted, Found, add_entry, adopted, reason};
-use super::apply::{clear, place};
 use super::checkpoint::Touched;
 use super::content::RowFiles;
 use super::disk::Kind;
 use super::error;
 use super::memory::Memory;
 use super::path::Place;
+use super::place::{clear, place};
 use super::quarantine;
 use super::row::{Content, Known, hash_of};
 use super::shared::Shared;

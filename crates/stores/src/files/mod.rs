@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! get, scan ──▶ read ────▶ memory: every key in order ──▶ files, checked by stamp and hash
-//! commit ─────▶ writer ─▶ draft ─▶ journal, synced ─▶ memory ─▶ answer ─▶ files ─▶ checkpoint
+//! commit ─────▶ writer ─▶ draft ─▶ journal, synced ─▶ memory ─▶ answer
+//!                                      └─ meanwhile: files ─▶ checkpoint
 //! ```
 //!
 //! The files are the truth; the journal in `.keyway/` makes a batch over several of them atomic;
@@ -29,6 +30,9 @@ mod memory;
 mod open;
 mod outcome;
 mod path;
+mod place;
+mod placer;
+mod placing;
 mod quarantine;
 mod read;
 mod recover;

@@ -7,6 +7,7 @@ use super::commit::Committer;
 use super::disk::Disk;
 use super::folder::{self, Format};
 use super::outcome::Outcomes;
+use super::placer::Placer;
 use super::recover::{Recovered, make, recover};
 use super::shared::Shared;
 use super::writer::Writer;
@@ -53,6 +54,7 @@ pub(super) fn committer(shared: &Arc<Shared>, durability: Durability) -> Result<
         keeper: Keeper::new(shared.clone(), rows),
         outcomes,
         pending: Default::default(),
+        placer: Placer::open(),
         touched: Touched::default(),
         changed_rows: HashMap::new(),
         commits: Vec::new(),

@@ -2,9 +2,9 @@
 //!
 //! A file goes there under its path, flattened, with the reason beside it in a `.why` file.
 
-use super::apply::make_directories;
 use super::checkpoint::Touched;
 use super::disk::Disk;
+use super::place::make_directories;
 use super::shared::Shared;
 use keyspace::layout::files::OWN_DIRECTORY;
 use keyspace::layout::files::name::{Case, escape};

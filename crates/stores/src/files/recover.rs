@@ -8,12 +8,12 @@
 //! before is half of a write that the power cut, or somebody's edit after the crash: it is set
 //! aside, and what was committed is written.
 
-use super::apply::{NEW, clear, place};
 use super::checkpoint::{Job, Touched};
 use super::disk::{Disk, Kind};
 use super::error;
 use super::frame;
 use super::journal::{self, Group, Journal};
+use super::place::{NEW, clear, place};
 use super::quarantine;
 use super::read::is_gone;
 use super::row::{Hash, hash_of};

@@ -70,6 +70,12 @@ impl Known {
         }
     }
 
+    /// Whether the same commit is meant, wherever the content is.
+    pub(super) fn is_same(&self, other: &Known) -> bool {
+        (self.version, self.expires, self.hashes())
+            == (other.version, other.expires, other.hashes())
+    }
+
     /// The hashes of its files.
     pub(super) fn hashes(&self) -> (Hash, Option<Hash>) {
         (self.main.hash, self.fields.as_ref().map(|file| file.hash))

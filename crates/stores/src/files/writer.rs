@@ -1,7 +1,8 @@
 //! One thread commits for all: what arrives while it syncs is written with the next group.
 //!
 //! ```text
-//! callers ─queue─▶ thread: take all that wait ─▶ journal ─▶ answer each ─▶ files ─▶ checkpoint?
+//! callers ─queue─▶ thread: take all that wait ─▶ journal ─▶ answer each
+//!                          └─ what is answered ─▶ files, on another thread ─▶ checkpoint?
 //! ```
 //!
 //! A sync takes as long for a hundred batches as for one. There is no timer: nobody waits for
@@ -22,8 +23,13 @@ const GROUP_BATCHES_MAX: usize = 128;
 const GROUP_BYTES_MAX: usize = 4 << 20;
 /// How long what is not synced may wait.
 const LATE: Duration = Duration::from_millis(500);
-/// Bytes that may wait.
+/// Bytes that may wait, and files: whoever has more waits until those before are in their places.
 const LATE_BYTES_MAX: usize = 8 << 20;
+const LATE_FILES_MAX: usize = 1_000;
+/// Files that are worth a sync of the journal, where commits need none.
+const MANY_FILES: usize = 256;
+/// How long what waits for the files before it is left alone.
+const SOON: Duration = Duration::from_millis(1);
 /// How long nothing happens before a checkpoint is made.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -98,6 +104,7 @@ fn write_all(mut committer: Committer, work: &Receiver<Work>) {
     let mut next = None;
     loop {
         let wait = match since {
+            Some(_) if committer.placer.is_busy() => SOON,
             Some(since) if !committer.pending.is_empty() => LATE.saturating_sub(since.elapsed()),
             _ => IDLE,
         };
@@ -132,22 +139,27 @@ fn keep(committer: &mut Committer, since: Option<Instant>, is_idle: bool) -> Opt
     if committer.shared.is_poisoned() {
         return None;
     }
+    // A failure, here and below, poisons the store, which every caller is told.
+    if committer.is_due() {
+        let _ = committer.start_checkpoint();
+        return None;
+    }
+    let is_placing = committer.placer.is_busy();
     if committer.pending.is_empty() {
-        if is_idle && committer.is_unkept() && !committer.keeper.is_busy() {
-            // A failure poisons the store, which every caller is told.
+        if is_idle && !is_placing && committer.is_unkept() && !committer.keeper.is_busy() {
             let _ = committer.start_checkpoint();
         }
         return None;
     }
     let since = since.unwrap_or_else(Instant::now);
-    let is_late = since.elapsed() >= LATE || committer.pending.bytes >= LATE_BYTES_MAX;
-    if committer.durability < Durability::Power && !is_late && !committer.is_due() {
+    let files = committer.pending.files.len();
+    let is_full = committer.pending.bytes >= LATE_BYTES_MAX || files >= LATE_FILES_MAX;
+    let is_wanted =
+        committer.durability == Durability::Power || files >= MANY_FILES || since.elapsed() >= LATE;
+    if !is_full && (is_placing || !is_wanted) {
         return Some(since);
     }
-    let _ = match committer.is_due() {
-        true => committer.start_checkpoint(),
-        false => committer.apply(),
-    };
+    let _ = committer.collect().and_then(|()| committer.start_placing());
     None
 }
 

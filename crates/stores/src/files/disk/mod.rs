@@ -100,6 +100,9 @@ pub(super) trait Log: fmt::Debug + Send {
 
     /// Makes its content durable.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// The same file once more, for another thread.
+    fn again(&self) -> io::Result<Box<dyn Log>>;
 }
 
 /// The directory a path lies in.

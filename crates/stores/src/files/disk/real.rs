@@ -317,4 +317,8 @@ impl Log for RealLog {
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }
+
+    fn again(&self) -> io::Result<Box<dyn Log>> {
+        Ok(Box::new(RealLog(self.0.try_clone()?)))
+    }
 }

@@ -530,4 +530,8 @@ impl Log for SimulatedLog {
             Ok(())
         })
     }
+
+    fn again(&self) -> io::Result<Box<dyn Log>> {
+        Ok(Box::new(SimulatedLog { disk: self.disk.clone(), path: self.path.clone() }))
+    }
 }

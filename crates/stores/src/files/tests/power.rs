@@ -186,6 +186,24 @@ impl Scenario {
         scenario
     }
 
+    /// The first batch is on its way into the files while the next is committed, which changes the
+    /// same rows.
+    fn run_meanwhile(story: Story) -> Scenario {
+        // What neither batch has synced can be there or not in too many ways to look at all.
+        let mut scenario = Scenario::begin(None, Some(story.most().unwrap_or(60)));
+        let [first, second] = story.batches()[..] else { panic!("two batches") };
+        scenario.commit(2, first);
+        let placing = scenario.tree.committer.placing().unwrap();
+        scenario.commit(3, second);
+        let placed = placing.run();
+        scenario.tree.committer.placed(placed).unwrap();
+        // Readers see what was committed last, whatever the files say meanwhile.
+        let rows = scenario.tree.all().unwrap();
+        assert_eq!(rows, scenario.acknowledged[2].1.rows);
+        scenario.tree.committer.checkpoint().unwrap();
+        scenario
+    }
+
     /// Looks at every tree a power cut could leave, until one is wrong: how many, and what was.
     fn search(&self) -> (usize, Option<String>) {
         let mut seen: HashSet<(usize, Image)> = HashSet::new();
@@ -252,6 +270,16 @@ fn no_power_cut_parts_a_body_from_its_fields() {
 #[test]
 fn no_power_cut_loses_what_is_synced_at_once() {
     lasts(Story::Many, 200);
+}
+
+#[test]
+fn no_power_cut_tears_batches_that_follow_while_files_are_written() {
+    for story in [Story::Words, Story::Notes, Story::Leaving, Story::Pictures] {
+        let scenario = Scenario::run_meanwhile(story);
+        let (count, wrong) = scenario.search();
+        assert_eq!(wrong, None, "{story:?}: the last of {count} trees");
+        assert!(count > 100, "{story:?}: only {count} trees were looked at");
+    }
 }
 
 #[test]
