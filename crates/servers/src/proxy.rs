@@ -49,6 +49,8 @@ struct Shared {
     /// Whether nothing is carried, as by a network that swallows everything.
     is_stalled: AtomicBool,
     turns: AtomicU64,
+    /// What turns begin with that are not counted.
+    uncounted: Mutex<Option<u8>>,
     cuts: AtomicU64,
 }
 
@@ -75,6 +77,7 @@ impl Proxy {
             is_refusing: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
             turns: AtomicU64::new(0),
+            uncounted: Mutex::default(),
             cuts: AtomicU64::new(0),
         });
         let own = shared.clone();
@@ -127,6 +130,11 @@ impl Proxy {
     /// waits for each.
     pub fn turns(&self) -> u64 {
         self.shared.turns.load(Ordering::SeqCst)
+    }
+
+    /// Counts no turn that begins with this byte: a statement that a driver prepares once.
+    pub fn leave_out(&self, byte: u8) {
+        *lock(&self.shared.uncounted) = Some(byte);
     }
 
     /// How many connections a rule has cut.
@@ -188,7 +196,8 @@ impl Shared {
             if self.is_stalled.load(Ordering::SeqCst) {
                 continue;
             }
-            if talk.is_driver_next.swap(false, Ordering::SeqCst) {
+            let is_turn = talk.is_driver_next.swap(false, Ordering::SeqCst);
+            if is_turn && read.first().copied() != *lock(&self.uncounted) {
                 self.turns.fetch_add(1, Ordering::SeqCst);
             }
             match self.met(&mut tail, read) {
@@ -397,6 +406,11 @@ mod tests {
             assert!(ask(&mut stream, "line\n").is_some());
         }
         assert_eq!(proxy.turns(), 3);
+        proxy.leave_out(b'p');
+        assert!(ask(&mut stream, "prepare\n").is_some());
+        assert_eq!(proxy.turns(), 3);
+        assert!(ask(&mut stream, "line\n").is_some());
+        assert_eq!(proxy.turns(), 4);
         proxy.refuse(true);
         assert_eq!(ask(&mut stream, "line\n"), None);
         let refused = TcpStream::connect(proxy.address()).ok();

@@ -191,7 +191,7 @@ fn stored_forms(id: &str) -> [Stored; 28] {
         text("00000000000000000042"),
         Stored::Real(0.1),
         text("00000000-0000-4000-8000-000000000001"),
-        text("11e94067-2c5e-a4c0-0b2d-1b9d6bcdbbfd"),
+        text("1e940672-c5ea-64c0-8b2d-1b9d6bcdbbfd"),
         text("01ARZ3NDEKTSV4RRFFQ69G5FAV"),
         text("2026-11-15T10:00:00.123Z"),
         text("2026-11-15"),

@@ -84,6 +84,18 @@ pub(super) fn profile() -> ExecutionProfile {
         .build()
 }
 
+/// A batch without statements. What is not judged reaches several partitions: the server's log
+/// sees to it that all of it arrives. What is judged is of one, and needs none.
+fn batch(way: Way) -> Batch {
+    let kind = if way == Way::Judged { BatchType::Unlogged } else { BatchType::Logged };
+    let mut batch = Batch::new(kind);
+    batch.set_is_idempotent(way == Way::Again);
+    if way == Way::Judged {
+        batch.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
+    }
+    batch
+}
+
 impl Client {
     pub(super) fn new(session: Session) -> Client {
         Client { session, prepared: RwLock::default() }
@@ -130,12 +142,7 @@ impl Client {
         if let [one] = all {
             return self.send(one, until).await;
         }
-        let kind = if way == Way::Judged { BatchType::Unlogged } else { BatchType::Logged };
-        let mut batch = Batch::new(kind);
-        batch.set_is_idempotent(way == Way::Again);
-        if way == Way::Judged {
-            batch.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
-        }
+        let mut batch = batch(way);
         for (statement, _) in all {
             batch.append_statement(PreparedStatement::clone(statement));
         }
@@ -279,5 +286,34 @@ fn database(kind: &DbError, told: String) -> Fault {
             refused(ErrorKind::Mismatch, "Cassandra refuses a statement")
         }
         _ => Fault::Lost(unavailable("Cassandra could not finish in time").with("reason", &told)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_asks_a_quorum_at_a_replica_of_its_partition() {
+        let profile = profile();
+        assert_eq!(profile.get_consistency(), Consistency::LocalQuorum);
+        assert_eq!(profile.get_serial_consistency(), Some(SerialConsistency::LocalSerial));
+        let policy = format!("{:?}", profile.get_load_balancing_policy());
+        assert!(policy.contains("is_token_aware: true"), "{policy}");
+    }
+
+    #[test]
+    fn what_is_not_judged_is_logged_and_may_be_sent_twice() {
+        let (plain, judged) = (batch(Way::Again), batch(Way::Judged));
+        assert!(matches!(plain.get_type(), BatchType::Logged));
+        assert!(matches!(judged.get_type(), BatchType::Unlogged));
+        assert!(plain.get_is_idempotent() && !judged.get_is_idempotent());
+        // The default policy sends again what may have been taken.
+        assert!(plain.get_retry_policy().is_none());
+        let policy = format!("{:?}", judged.get_retry_policy().unwrap());
+        assert!(policy.contains("Fallthrough"), "{policy}");
+        // Nothing says otherwise than the profile.
+        let consistencies = [&plain, &judged].map(|batch| batch.get_consistency());
+        assert_eq!(consistencies, [None, None]);
     }
 }

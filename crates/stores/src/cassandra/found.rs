@@ -1,5 +1,6 @@
 //! What lies under a key, by its columns: the way back from `row`, which tells what they hold.
 
+use super::cells::OrderCell;
 use super::row::NIL;
 use super::value;
 use super::view::{Held as Holds, KeyPart, View};
@@ -164,15 +165,15 @@ impl View {
     pub(super) fn read_scalars<'c>(
         &self,
         columns: &[Option<&'c [u8]>],
-        record: &RecordShape,
-        fields: &mut [Scalar<'c>],
+        scalars: &mut [Scalar<'c>],
     ) -> Result<Option<Option<Milliseconds>>> {
-        for ((field, place), scalar) in record.fields.iter().zip(&self.content).zip(fields) {
-            *scalar = match self.column(columns, *place) {
-                None if field.field_type.is_optional() => Scalar::Null,
+        for (field, scalar) in self.fields.iter().zip(scalars) {
+            *scalar = match columns.get(field.place).copied().flatten() {
+                None if field.is_optional => Scalar::Null,
                 None => return Ok(None),
-                Some(cell) => value::scalar(&field.field_type, cell)
-                    .ok_or_else(|| foreign(self, "of a field"))?,
+                Some(cell) => {
+                    value::scalar(&field.of, cell).ok_or_else(|| foreign(self, "of a field"))?
+                }
             };
         }
         self.plain_end(columns).map(Some)
@@ -180,7 +181,10 @@ impl View {
 
     /// The record whose rows may be shown in their columns.
     pub(super) fn shown_record(&self) -> Option<&RecordShape> {
-        self.direct.as_ref().filter(|shape| self.is_plain() && shape.is_of_scalars())
+        let is_shown = |shape: &&RecordShape| {
+            self.is_plain() && shape.is_of_scalars() && shape.fields.len() == self.fields.len()
+        };
+        self.direct.as_ref().filter(is_shown)
     }
 
     /// Whether rows are their columns and nothing else.
@@ -283,38 +287,26 @@ impl View {
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         let mut writer = KeyWriter::with_front(bytes, front);
-        let parts = self.parts.iter().enumerate().skip(self.table.partition);
-        for (place, part) in parts {
-            let cell = columns.get(place - self.table.partition).copied().flatten();
-            let cell = cell.ok_or_else(|| foreign(self, "key"))?;
-            let written = match part {
-                KeyPart::Text(_) => Some(()),
-                KeyPart::Rest => {
+        let mut cells = columns.iter();
+        for order in &self.order {
+            let cell = cells.next().copied().flatten().ok_or_else(|| foreign(self, "key"))?;
+            let written = match order {
+                OrderCell::Segment(segment, native, of) => {
+                    value::write_segment(&mut writer, *segment, (native, of), cell)
+                }
+                OrderCell::Known => Some(()),
+                OrderCell::Slice(every) => cell.try_into().ok().and_then(|start| {
+                    let number = i64::from_be_bytes(start).div_euclid(*every);
+                    writer.i64(number, Direction::Ascending).ok()
+                }),
+                OrderCell::Rest => {
                     bytes.extend_from_slice(cell);
                     return Ok(());
                 }
-                KeyPart::Segment(number) => self.write_segment(&mut writer, place, *number, cell),
-                KeyPart::Slice => cell.try_into().ok().and_then(|start| {
-                    let every = self.shape().slices.as_ref().map_or(1, |slices| slices.every);
-                    let number = i64::from_be_bytes(start).div_euclid(every);
-                    writer.i64(number, Direction::Ascending).ok()
-                }),
             };
             written.ok_or_else(|| foreign(self, "key"))?;
         }
         Ok(())
-    }
-
-    fn write_segment(
-        &self,
-        writer: &mut KeyWriter<'_>,
-        place: usize,
-        number: usize,
-        cell: &[u8],
-    ) -> Option<()> {
-        let (column, shape) = (self.table.columns.get(place)?, self.shape());
-        let (segment, of) = (shape.segments.get(number)?, shape.types.get(number)?);
-        value::write_segment(writer, *segment, (&column.native, of), cell)
     }
 }
 fn id(bytes: &[u8]) -> Result<CommitId> {

@@ -15,10 +15,12 @@
 //! Nothing here asks the time: batches bring their own, and waiting is measured from the call.
 
 mod catalogue;
+mod cells;
 mod client;
 mod columns;
 mod conditional;
 mod found;
+mod known;
 mod open;
 mod plain;
 mod read;

@@ -255,12 +255,12 @@ impl Pages<'_, '_> {
                 return Ok(End::Range);
             };
             let mut last = None;
-            for stretch in stretches {
+            for stretch in stretches.iter() {
                 let room = limit.saturating_sub(last.as_ref().map_or(0, |(count, _)| *count));
                 if room == 0 {
                     break;
                 }
-                let read = self.stretch(view, &stretch, room, until).await?;
+                let read = self.stretch(view, stretch, room, until).await?;
                 if let Some((count, key)) = read {
                     let before = last.map_or(0, |(count, _)| count);
                     last = Some((before + count, key));
@@ -303,7 +303,7 @@ impl Pages<'_, '_> {
             let mut fields = [Scalar::Null; SCALARS_MAX];
             let fields = record.and_then(|record| fields.get_mut(..record.fields.len()));
             if let Some((record, fields)) = record.zip(fields)
-                && let Some(expires) = view.read_scalars(columns, record, fields)?
+                && let Some(expires) = view.read_scalars(columns, fields)?
             {
                 let content = Lying::InColumns(InColumns::new(record, fields));
                 let seen = Seen { key: &last, content, version: None, expires };

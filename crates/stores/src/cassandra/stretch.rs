@@ -9,6 +9,7 @@
 
 use super::Ready;
 use super::client::{Fault, Way};
+use super::known::Stretches;
 use super::tables::Named;
 use super::value::{self, Cell};
 use super::view::{KeyPart, View};
@@ -20,9 +21,10 @@ use data::{Error, ErrorKind, Result, Value};
 use keyspace::key::{self, Direction};
 use keyspace::layout::cql::CqlType;
 use scylla::statement::prepared::PreparedStatement;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// A part of one partition.
+#[derive(Debug)]
 pub(super) struct Stretch {
     /// The cells of the partition.
     partition: Vec<Cell>,
@@ -38,6 +40,25 @@ pub(super) struct Stretch {
 impl Stretch {
     /// The parts of a partition that a range is, in the order of the scan; nothing if it is empty.
     pub(super) fn of(
+        ready: &Ready,
+        view: &View,
+        range: &Range,
+        reverse: bool,
+    ) -> Result<Option<Stretches>> {
+        if let Some(known) = view.wholes.of(range, reverse) {
+            return Ok(Some(known));
+        }
+        let Some(found) = Stretch::found(ready, view, range, reverse)? else { return Ok(None) };
+        let found = Stretches::from(found);
+        if let [stretch] = &*found
+            && stretch.conditions.is_empty()
+        {
+            view.wholes.keep(range, reverse, found.clone());
+        }
+        Ok(Some(found))
+    }
+
+    fn found(
         ready: &Ready,
         view: &View,
         range: &Range,
@@ -130,24 +151,6 @@ impl Stretch {
             table.equal(0..table.partition),
             self.conditions,
         )
-    }
-}
-
-/// Statements that are prepared already, by the conditions on what orders rows and the direction.
-/// They are few, and looked through faster than found by their texts.
-#[derive(Debug, Default)]
-pub(super) struct Selects(RwLock<Vec<(String, bool, Arc<PreparedStatement>)>>);
-
-impl Selects {
-    fn of(&self, conditions: &str, reverse: bool) -> Option<Arc<PreparedStatement>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let same = |(of, turned, _): &&(String, bool, _)| of == conditions && *turned == reverse;
-        known.iter().find(same).map(|(_, _, prepared)| prepared.clone())
-    }
-
-    fn keep(&self, conditions: &str, reverse: bool, prepared: Arc<PreparedStatement>) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.push((conditions.to_string(), reverse, prepared));
     }
 }
 

@@ -4,8 +4,9 @@
 //! key ─▶ partition cells, clustering cells ─▶ WHERE      columns ─▶ row.rs ─▶ row
 //! ```
 
+use super::cells::{FieldCell, OrderCell};
 use super::columns::{direct, expires, held, is_own, key_part, ordered, with_attempt};
-use super::stretch::Selects;
+use super::known::{Selects, Wholes};
 use super::tables::{Named, Table};
 use super::value::{self, Cell};
 use crate::sql::content::{Of, Place};
@@ -43,6 +44,10 @@ pub(super) struct View {
     pub(super) places: Places,
     /// The record that rows are, where its fields are cells of their own.
     pub(super) direct: Option<RecordShape>,
+    /// The cells of those fields, in its order.
+    pub(super) fields: Vec<FieldCell>,
+    /// What the cells that order rows become in a key.
+    pub(super) order: Vec<OrderCell>,
     /// Where the end of a row stands.
     pub(super) expires: Option<usize>,
     /// Whether the last segment is the attempt that wrote an entry.
@@ -53,6 +58,8 @@ pub(super) struct View {
     pub(super) inserts: [OnceLock<Arc<PreparedStatement>>; 2],
     /// Those that read stretches.
     pub(super) selects: Selects,
+    /// Which partitions ranges are.
+    pub(super) wholes: Wholes,
 }
 
 /// The columns of what the protocol keeps with rows.
@@ -131,14 +138,19 @@ impl View {
             content: Vec::new(),
             places: Places::default(),
             direct: None,
+            fields: Vec::new(),
+            order: Vec::new(),
             expires,
             has_attempt,
             is_written_once: model.immutable && is_new && !table.is_conditional,
             inserts: Default::default(),
             selects: Selects::default(),
+            wholes: Wholes::default(),
         };
         view.of = Some(view.contents(finder, of)?);
         view.direct = view.collection().and_then(|collection| direct(collection));
+        view.fields = view.field_cells();
+        view.order = view.order_cells();
         let place = |wanted: Held| {
             let mut holds = view.holds.iter();
             holds.find(|(_, _, held)| *held == wanted).map(|(place, _, _)| *place)
@@ -159,7 +171,7 @@ impl View {
         for column in ordered(layout).iter().take(table.key()) {
             parts.push(key_part(column, &parts, None));
         }
-        View {
+        let mut view = View {
             table: table.clone(),
             space: key.space,
             of: None,
@@ -169,12 +181,17 @@ impl View {
             content: Vec::new(),
             places: Places::default(),
             direct: None,
+            fields: Vec::new(),
+            order: Vec::new(),
             expires: None,
             has_attempt: false,
             is_written_once: false,
             inserts: Default::default(),
             selects: Selects::default(),
-        }
+            wholes: Wholes::default(),
+        };
+        view.order = view.order_cells();
+        view
     }
 
     /// Finds the columns that the content is made of.

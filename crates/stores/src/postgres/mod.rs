@@ -230,6 +230,11 @@ impl Store for PostgresStore {
         self.within(sweep::sweep(&ready, now, rows)).await
     }
 
+    async fn time(&self) -> Result<Option<Milliseconds>> {
+        let asked = self.within(open::time(&self.pool)).await;
+        asked.map(Some).map_err(|error| error.during("open"))
+    }
+
     async fn identity(&self) -> Result<Option<String>> {
         let ready = self.ready()?;
         self.within(catalogue::identity(&ready)).await.map(Some)

@@ -8,14 +8,17 @@
 
 use super::Options;
 use super::catalogue::failed;
+use super::connection::Pool;
 use super::error::late;
+use data::clock::Milliseconds;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Client, Config, Row};
+use tokio_postgres::{Client, Config, Row, SimpleQueryMessage};
 
 /// The oldest server that is offered.
 const VERSION_MIN: i32 = 130_000;
@@ -96,6 +99,35 @@ pub(super) async fn check(client: &Client, options: &Options) -> Result<String> 
         Ok(settings)
     };
     timeout(CHECK_WITHIN, checked).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// What the server's clock says now, whatever transaction asks.
+const TIME: &str = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::int8";
+
+/// How long a server may take to say what time it is.
+const TIME_WITHIN: Duration = Duration::from_secs(10);
+
+/// The server's time: one round trip.
+pub(super) async fn time(pool: &Arc<Pool>) -> Result<Milliseconds> {
+    let until = Instant::now() + TIME_WITHIN;
+    match time_once(pool, until).await {
+        // A connection that was kept may be of a server that was started anew since.
+        Err(error) if error.is_retryable() => time_once(pool, until).await,
+        answer => answer,
+    }
+}
+
+async fn time_once(pool: &Arc<Pool>, until: Instant) -> Result<Milliseconds> {
+    let lease = pool.lease(until).await?;
+    let asked = timeout_at(until, lease.client()?.simple_query(TIME)).await;
+    let answer = asked.map_err(|_| late())?.map_err(failed)?;
+    lease.give_back();
+    let number = |message: &SimpleQueryMessage| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    };
+    let unexpected = || Error::new(ErrorKind::Internal, "PostgreSQL did not tell the time");
+    answer.iter().find_map(number).ok_or_else(unexpected)
 }
 
 /// What a server and the sessions of this user are like.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! send ─┬─ answered ─▶ committed │ conflict │ an error that says nothing was written
+//!       │              a conflict of what was sent before, unanswered, on a cluster: indeterminate
 //!       ├─ not now, or the connection broke ─▶ wait, connect, send the same again
 //!       └─ time is up ─▶ was it ever sent? ─▶ indeterminate │ unavailable
 //! ```
@@ -37,24 +38,31 @@ impl RedisStore {
         let within = batch.deadline.saturating_sub(batch.now).max(1);
         let within = Within::for_milliseconds(within);
         match self.run(&call, within).await {
-            Ok(answer) => outcome(&answer, &call),
+            Ok((answer, is_copied)) => match outcome(&answer, &call)? {
+                // A server may yet come to the copy whose connection broke. On a cluster, whoever
+                // asks removes entries after a conflict: the rows are to be fenced first.
+                Outcome::Conflict(_) if is_copied && self.servers.is_cluster() => {
+                    Ok(Outcome::Indeterminate { id: batch.id })
+                }
+                outcome => Ok(outcome),
+            },
             Err(Unanswered { is_sent: true, .. }) => Ok(Outcome::Indeterminate { id: batch.id }),
             Err(Unanswered { error, .. }) => Err(failed(error).during("commit")),
         }
     }
 
-    /// Runs the script until it was answered.
+    /// Runs the script until it was answered; true if a copy of it was sent before, unanswered.
     pub(super) async fn run(
         &self,
         call: &Arguments,
         within: Within,
-    ) -> std::result::Result<Bytes, Unanswered> {
+    ) -> std::result::Result<(Bytes, bool), Unanswered> {
         let mut patience = Patience::new(within);
         let mut is_sent = false;
         loop {
             let until = patience.answer_until();
             let error = match self.commit_script.run(&self.servers, call, until).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok((answer, is_sent)),
                 Err(error) => error,
             };
             match fault(&error) {

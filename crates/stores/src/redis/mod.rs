@@ -40,6 +40,7 @@ mod servers;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod through;
 mod trail;
 mod walk;
 mod wire;
@@ -54,7 +55,8 @@ use connection::Connection;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Write, door,
+    Batch, Description, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Through,
+    Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Keyspace, StoreKind};
@@ -261,6 +263,12 @@ impl Store for RedisStore {
         scan.check_limits()?;
         let ready = self.ready()?;
         self.named(self.page(&ready.layout, scan).await)
+    }
+
+    async fn scan_through(&self, through: &Through<'_>) -> Result<Option<Joined>> {
+        through.scan.check_limits()?;
+        let ready = self.ready()?;
+        self.named(self.page_through(&ready.layout, through).await)
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {

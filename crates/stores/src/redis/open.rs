@@ -73,9 +73,7 @@ pub(super) async fn inspect(
         }
         info => info.map_err(failed)?,
     };
-    let found = |name: &str| {
-        info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
-    };
+    let found = |name: &str| told(&info, name);
     check_version(found("redis_version").unwrap_or_default())?;
     match (found("cluster_enabled") == Some("1"), is_cluster) {
         (true, false) => {
@@ -101,17 +99,45 @@ pub(super) async fn inspect(
         ));
     }
     rights::check(connection, (options, is_cluster), within, &mut remarks).await?;
-    let policy = setting(connection, "maxmemory-policy").await?;
-    if policy.is_none() {
+    let settings = Settings::read(connection, &info).await?;
+    if settings.policy.is_none() {
         remarks.push(
             "the server does not show its settings: whether it evicts keys is not known"
                 .to_string(),
         );
     }
-    let (appends, syncs) =
-        (setting(connection, "appendonly").await?, setting(connection, "appendfsync").await?);
+    let Settings { policy, appends, syncs } = settings;
     let durability = durability(appends.as_deref(), syncs.as_deref(), options, &mut remarks)?;
     Ok(Server { durability, remarks, policy })
+}
+
+/// What a server says of itself under this name.
+fn told<'i>(info: &'i str, name: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
+}
+
+/// The settings that matter, as far as they are known.
+struct Settings {
+    policy: Option<String>,
+    appends: Option<String>,
+    syncs: Option<String>,
+}
+
+impl Settings {
+    /// Servers that hide their settings still say of themselves what they do, all but how often
+    /// they write to their disks.
+    async fn read(connection: &Connection, info: &str) -> Result<Settings> {
+        let policy = setting(connection, "maxmemory-policy").await?;
+        let appends = setting(connection, "appendonly").await?;
+        let is_appended = |is: &str| if is == "0" { "no" } else { "yes" };
+        let (policy_told, appends_told) =
+            (told(info, "maxmemory_policy"), told(info, "aof_enabled").map(is_appended));
+        Ok(Settings {
+            policy: policy.or_else(|| policy_told.map(str::to_string)),
+            appends: appends.or_else(|| appends_told.map(str::to_string)),
+            syncs: setting(connection, "appendfsync").await?,
+        })
+    }
 }
 
 /// A setting, if the server shows it: managed ones do not.
@@ -136,6 +162,20 @@ fn check_version(version: &str) -> Result<()> {
         .with("version_least", format!("{major}.{minor}")))
 }
 
+/// What a server keeps that writes no log, where nothing was asked for.
+const KEEPS_NOTHING: &str = "the server writes no log of its commits (`appendonly no`): when it \
+                             ends, acknowledged ones may be lost. Set `appendonly yes`, or say \
+                             `durability=none` in the URL";
+
+/// What a server keeps that writes its log to the disk later.
+const SYNCS_LATE: &str = "the server does not wait for its disk (`appendfsync` is not `always`): a \
+                          power cut may take the commits acknowledged last, as a rule those of a \
+                          second. Set `appendfsync always`, or say `durability=process` in the URL";
+
+/// What is known of a server that writes a log and hides its settings.
+const SYNCS_UNKNOWN: &str = "the server does not show its settings: whether a commit survives a \
+                             power cut is not known";
+
 /// What a commit survives by these settings; refused if that is less than was asked for.
 fn durability(
     appends: Option<&str>,
@@ -146,6 +186,10 @@ fn durability(
     let given = match (appends, syncs) {
         (Some("yes"), Some("always")) => Durability::Power,
         (Some("yes"), Some(_)) => Durability::Process,
+        (Some("yes"), None) => {
+            remarks.push(SYNCS_UNKNOWN.to_string());
+            return Ok(options.durability.unwrap_or(Durability::Process));
+        }
         (Some(_), _) => Durability::None,
         (None, _) => {
             remarks.push(
@@ -156,7 +200,15 @@ fn durability(
             return Ok(options.durability.unwrap_or(Durability::None));
         }
     };
-    let Some(wanted) = options.durability else { return Ok(given) };
+    let Some(wanted) = options.durability else {
+        let less = match given {
+            Durability::Power => None,
+            Durability::Process => Some(SYNCS_LATE),
+            Durability::None => Some(KEEPS_NOTHING),
+        };
+        remarks.extend(less.map(str::to_string));
+        return Ok(given);
+    };
     if given < wanted {
         let fix = match wanted {
             Durability::Power => "appendonly yes and appendfsync always",
@@ -296,6 +348,18 @@ mod tests {
         assert_eq!(of("yes", "everysec", None).unwrap(), Durability::Process);
         assert_eq!(of("no", "always", None).unwrap(), Durability::None);
         assert_eq!(of("yes", "always", Some(Durability::None)).unwrap(), Durability::None);
+        let told = |appends, syncs, wanted| {
+            let mut remarks = Vec::new();
+            durability(Some(appends), syncs, &options(wanted), &mut remarks).unwrap();
+            remarks.join("\n")
+        };
+        assert_eq!(told("yes", Some("always"), None), "");
+        assert_eq!(told("yes", Some("everysec"), None), SYNCS_LATE);
+        assert_eq!(told("no", Some("everysec"), None), KEEPS_NOTHING);
+        // Whoever says what is enough need not be told.
+        assert_eq!(told("yes", Some("everysec"), Some(Durability::Process)), "");
+        assert_eq!(told("no", None, Some(Durability::None)), "");
+        assert_eq!(told("yes", None, Some(Durability::Power)), SYNCS_UNKNOWN);
         for (appends, syncs, wanted) in
             [("yes", "everysec", Durability::Power), ("no", "always", Durability::Process)]
         {

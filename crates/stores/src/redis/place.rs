@@ -129,13 +129,16 @@ impl Place {
         self.shape.segments.get(self.shape.group..).unwrap_or_default()
     }
 
-    /// Rows that may be read at once, so that they fit into a few pages' bytes.
-    pub(super) fn rows_at_once(&self) -> usize {
+    /// Rows that may be read at once, of so many that are lacking, so that they fit into a few
+    /// pages' bytes. Where the list says all, nothing is read beside it.
+    pub(super) fn rows_at_once(&self, lacks: usize) -> usize {
         const BYTES: usize = 16 << 20;
-        match self.weight.load(Ordering::Relaxed) {
+        let most = match self.weight.load(Ordering::Relaxed) {
+            _ if self.is_all_in_list() => lacks,
             0 => 256,
             weight => (BYTES / weight).clamp(8, 4_096),
-        }
+        };
+        most.min(lacks)
     }
 
     /// Takes note of how large rows are.

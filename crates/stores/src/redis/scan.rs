@@ -8,7 +8,8 @@
 //!
 //! The list is read twice so that a page is what the group held at one instant: a row that was
 //! moved meanwhile would otherwise be missing under both its keys. Lists that say all about their
-//! rows are read once.
+//! rows are read once. Entries that keep fields are read together with the rows they name
+//! (`through`).
 
 use super::RedisStore;
 use super::answers::Questions;
@@ -108,7 +109,7 @@ impl RedisStore {
     /// Some members of a sorted set and their rows; says why the page ends, if it does.
     async fn stretch(&self, of: &Scanned<'_>, page: &mut Filling<'_>) -> Result<Option<End>> {
         let range = rest_of(page);
-        let most = page.lacks().min(of.place.rows_at_once());
+        let most = of.place.rows_at_once(page.lacks());
         let name = of.list.template.name(&of.layout.naming, &of.group.values, None)?;
         let listing = Listing { names: vec![name], most, range: &range, directory: None };
         let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
@@ -144,7 +145,7 @@ impl RedisStore {
             if names.is_empty() {
                 return Ok(page.ended(End::Range));
             }
-            let most = page.lacks().min(of.place.rows_at_once());
+            let most = of.place.rows_at_once(page.lacks());
             let directory = Some((&asked, named.as_slice()));
             let listing = Listing { names, most, range: &range, directory };
             // Without an answer the slices are others by now.
@@ -217,7 +218,7 @@ impl RedisStore {
     async fn wide(&self, layout: &Layout, place: &Place, mut page: Filling<'_>) -> Result<Page> {
         loop {
             let range = rest_of(&page);
-            let most = page.lacks().min(place.rows_at_once());
+            let most = place.rows_at_once(page.lacks());
             let keys = self.first_keys((layout, place), &range, page.scan.reverse, most).await?;
             let is_last = keys.len() < most;
             let rows = self.rows(layout, &keys).await?;
@@ -248,7 +249,7 @@ impl RedisStore {
         }
         loop {
             let range = rest_of(&page);
-            let most = page.lacks().min(of.place.rows_at_once());
+            let most = of.place.rows_at_once(page.lacks());
             let names = vec![name.clone()];
             let listing = Listing { names, most, range: &range, directory: None };
             let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
@@ -281,7 +282,7 @@ fn fill(page: &mut Filling<'_>, rows: Vec<(Vec<u8>, Option<Row>)>) -> Option<End
 }
 
 /// A row that is nothing but its key.
-fn bare() -> Row {
+pub(super) fn bare() -> Row {
     Row { value: Bytes::new(), version: None, expires: None, trail: None }
 }
 

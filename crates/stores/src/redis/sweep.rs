@@ -90,7 +90,7 @@ impl RedisStore {
         for _ in 0..STEPS_MAX {
             let Some(from) = cursor.take() else { break };
             let Some(server) = servers.get(from.server) else { break };
-            let (next, sets) = scan_names(server, &from.cursor, &glob, "zset").await?;
+            let (next, sets) = scan_names(server, &from.cursor, &glob, Some("zset")).await?;
             for set in sets {
                 gone += self.sweep_set((layout, schema), &set, now, rows - gone).await?;
                 if gone >= rows {
@@ -250,7 +250,7 @@ impl RedisStore {
 
     async fn removed(&self, call: Call, now: Milliseconds) -> Result<bool> {
         let call = call.finish(None, now);
-        let answer = self.run(&call, Within::of_reads()).await.map_err(Error::from)?;
+        let (answer, _) = self.run(&call, Within::of_reads()).await.map_err(Error::from)?;
         match super::outcome::outcome(&answer, &call)? {
             data::store::Outcome::Committed { .. } => Ok(true),
             data::store::Outcome::Conflict(_) => Ok(false),

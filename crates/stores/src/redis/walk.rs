@@ -13,6 +13,8 @@
 //! twice or never; so the nodes say before and after which slots they have, and where that has
 //! changed they are walked once more, for what was not met.
 //!
+//! A key of another program's under a name of ours ends a walk with an error that names it.
+//!
 //! Where a walk has come to is kept here, under the last key it answered; one that nobody remembers
 //! begins anew. The server's own position would be of no use later: it means something else as soon
 //! as the server was started again, and says nothing of what was met before it.
@@ -138,7 +140,7 @@ impl RedisStore {
                 end = End::Range;
                 break;
             }
-            let most = (scan.rows - rows.len()).min(place.rows_at_once());
+            let most = place.rows_at_once(scan.rows - rows.len());
             let keys: Vec<Key> = walking.keys.drain(..most.min(walking.keys.len())).collect();
             let found = self.rows(layout, &keys).await?;
             place.weigh(found.len(), found.iter().flatten().map(Row::weight).sum());
@@ -232,10 +234,12 @@ impl RedisStore {
             } else if let Some(name) = walking.names.pop_front() {
                 self.look_into(layout, place, name, walking).await?;
             } else if let Some((server, cursor)) = walking.cursor.take() {
-                let (template, of) = walked(place)?;
+                let (template, _) = walked(place)?;
                 let glob = template.glob(&layout.naming);
-                let (cursor, names) = scan_names(&server, &cursor, &glob, of).await?;
+                // Whatever their type: one that is not the layout's is told when it is read.
+                let (cursor, mut names) = scan_names(&server, &cursor, &glob, None).await?;
                 walking.cursor = cursor.map(|cursor| (server, cursor));
+                names.retain(|name| template.take(&layout.naming, name).is_some());
                 walking.meet(names);
             } else if !walking.go_on() && !self.go_again(walking).await? {
                 return Ok(false);
@@ -311,16 +315,20 @@ impl RedisStore {
     }
 }
 
-/// One step through the database of a server: where to go on, and the names that were met.
+/// One step through the database of a server: where to go on, and the names that were met, of one
+/// type or of all.
 pub(super) async fn scan_names(
     server: &Connection,
     cursor: &[u8],
     glob: &[u8],
-    of: &str,
+    of: Option<&str>,
 ) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
     let mut command = Cmd::new();
     command.arg("SCAN").arg(cursor).arg("MATCH").arg(glob);
-    command.arg("COUNT").arg(KEYS_AT_ONCE).arg("TYPE").arg(of);
+    command.arg("COUNT").arg(KEYS_AT_ONCE);
+    if let Some(of) = of {
+        command.arg("TYPE").arg(of);
+    }
     let Answer::Array(parts) = question(server, &command).await? else { return Err(unexpected()) };
     let mut parts = parts.into_iter();
     let (Some(Answer::BulkString(next)), Some(Answer::Array(names))) = (parts.next(), parts.next())

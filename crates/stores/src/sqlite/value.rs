@@ -128,7 +128,9 @@ fn read_text(native: &SqliteType, column: &Column, text: &str) -> Option<Value> 
         }
         SqliteType::Digits => short::digits_of(bytes).map(Value::U64),
         SqliteType::Uuid => short::uuid_of(bytes).map(Value::Uuid),
-        SqliteType::TimeUuid => short::uuid_of(bytes).and_then(time_last).map(Value::TimeUuid),
+        SqliteType::TimeUuid => {
+            short::uuid_of(bytes).and_then(sortable::time_uuid_of).map(Value::TimeUuid)
+        }
         SqliteType::Ulid => short::ulid_of(bytes).map(Value::Ulid),
         SqliteType::Timestamp => short::timestamp_of(bytes).map(Value::Timestamp),
         SqliteType::Date => parse_scalar(KeyType::Date, text).ok().map(Value::from_segment),
@@ -147,16 +149,6 @@ fn read_text(native: &SqliteType, column: &Column, text: &str) -> Option<Value> 
 /// The instant in a text of this form.
 pub(super) fn timestamp_text(at: Milliseconds) -> String {
     sortable::text(&key::Value::Timestamp(at)).unwrap_or_default()
-}
-
-/// A time UUID from the order in which a column has it.
-fn time_last(bytes: [u8; 16]) -> Option<[u8; 16]> {
-    let bits = u128::from_be_bytes(bytes);
-    let (high, middle, low) = (bits >> 112, bits >> 96 & 0xffff, bits >> 64 & 0xffff_ffff);
-    let rest = (bits & u128::from(u64::MAX)) ^ 0x8080_8080_8080_8080;
-    let bits = low << 96 | middle << 80 | high << 64 | rest;
-    let is_time_uuid = bits >> 76 & 0xf == 1 && bits >> 62 & 3 == 2;
-    is_time_uuid.then(|| bits.to_be_bytes())
 }
 
 fn unfit(column: &Column) -> Error {

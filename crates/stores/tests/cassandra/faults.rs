@@ -10,7 +10,7 @@ use data::maintain::{Problem, ProblemKind, Scrub};
 use data::store::{CommitId, Store};
 use serde_json::json;
 use servers::cassandra::Cassandra;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +25,8 @@ struct Work {
     /// Who got each name that all of them want.
     named: Mutex<Vec<(u64, String)>>,
     sold: AtomicU64,
+    /// Where each item was placed, and whether it still is: plain rows, each with an entry.
+    places: Mutex<BTreeMap<(String, String), bool>>,
 }
 
 impl Work {
@@ -40,6 +42,7 @@ impl Work {
             // Each shelf counts by itself: one row takes a few hundred additions a second.
             app.surely("sell", json!({"shelf": format!("s{worker}"), "item_id": "all"})).await;
             self.sold.fetch_add(1, Ordering::SeqCst);
+            self.place(&app, &id, number).await;
             match number % 4 {
                 1 => self.take_name(&app, &id, number / 4).await,
                 3 => {
@@ -48,6 +51,18 @@ impl Work {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Places an item, and takes every third away again: a LOGGED BATCH of two tables each time.
+    async fn place(&self, app: &App, id: &str, number: u64) {
+        let place = (format!("s{}", number % 3), id.to_string());
+        let row = json!({"shelf": place.0, "item_id": id, "note": format!("note {id}")});
+        app.surely("place", row).await;
+        self.places.lock().unwrap().insert(place.clone(), true);
+        if number % 3 == 1 {
+            app.surely("unplace", json!({"shelf": place.0, "item_id": id})).await;
+            self.places.lock().unwrap().insert(place, false);
         }
     }
 
@@ -90,14 +105,33 @@ impl Work {
             sold += rows["rows"][0]["value"].as_u64().unwrap_or(0);
         }
         assert_eq!(sold, self.sold.load(Ordering::SeqCst), "additions were lost or done twice");
-        check_entries(app, items.len() as u64).await;
-        println!("{} items, {} names, {sold} additions", items.len(), named.len());
+        let places = self.check_places(app).await;
+        let rows = items.len() as u64 + WORKERS as u64 + places;
+        check_entries(app, rows, items.len() as u64 * 2 + places).await;
+        println!("{} items, {} names, {sold} additions, {places} places", items.len(), named.len());
+    }
+
+    /// Whether plain rows are there, or gone, and their entries with them; how many there are.
+    async fn check_places(&self, app: &App) -> u64 {
+        let places = self.places.lock().unwrap().clone();
+        let kept = places.values().filter(|kept| **kept).count();
+        assert!(kept > 10 && places.len() > kept, "{kept} of {} places", places.len());
+        for ((shelf, id), kept) in &places {
+            let found = app.call("placed", json!({"shelf": shelf, "item_id": id})).await.unwrap();
+            let note = kept.then(|| format!("note {id}"));
+            assert_eq!(found["row"]["note"].as_str(), note.as_deref(), "{id} on {shelf}");
+            let listed = app.call("places_of", json!({"item_id": id})).await.unwrap();
+            let shelves = listed["rows"].as_array().unwrap().iter().map(|row| &row["shelf"]);
+            let wanted: Vec<_> = kept.then(|| json!(shelf)).into_iter().collect();
+            assert_eq!(shelves.cloned().collect::<Vec<_>>(), wanted, "the entry of {id}");
+        }
+        kept as u64
     }
 }
 
 /// Whether every row has its entries, and whatever else there is goes once it is old: attempts that
 /// a node took with it leave entries that no reader takes for true.
-async fn check_entries(app: &App, items: u64) {
+async fn check_entries(app: &App, rows: u64, entries: u64) {
     let later = ManualClock::at(crate::now() + 11 * 60_000);
     for (clock, repair) in [(&RealClock as &dyn Clock, false), (&later, true), (&later, false)] {
         let scrub = Scrub {
@@ -111,8 +145,8 @@ async fn check_entries(app: &App, items: u64) {
         let counts = scrub.run(&mut |problem, _| found.extend(problem.cloned())).await.unwrap();
         let is_left = |problem: &Problem| problem.kind == ProblemKind::LeftBehind;
         assert!(found.iter().all(is_left), "{found:?}");
-        assert_eq!(counts.rows, items + WORKERS as u64);
-        if counts.entries == items * 2 {
+        assert_eq!(counts.rows, rows);
+        if counts.entries == entries {
             assert_eq!(found, []);
             return;
         }

@@ -129,15 +129,26 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
         let options = request::Options::new(clock, Arc::new(random));
         let chat = Runtime::open(store, keyspace(CHAT), options).await.unwrap();
         let judged = || -> usize {
-            let asked = "SELECT CAST(count(*) AS text) FROM system.paxos";
-            server.cql(asked)[0][0].parse().unwrap()
+            server.cql("SELECT CAST(count(*) AS text) FROM system.paxos")[0][0].parse().unwrap()
         };
-        // The first UUIDs say which version all have.
+        // The most partitions that a batch of this kind has had.
+        let batches = |kind: &str| -> u64 {
+            let asked = "SELECT CAST(max AS text) FROM system_views.batch_metrics WHERE name = ";
+            let most = server.cql(&format!("{asked}'partitions_per_{kind}_batch'"));
+            most[0][0].parse::<f64>().unwrap() as u64
+        };
+        let regular = || -> u64 {
+            let asked = "SELECT CAST(value AS text) FROM system_views.cql_metrics WHERE name = ";
+            let counted = server.cql(&format!("{asked}'regular_statements_executed'"));
+            counted[0][0].parse::<f64>().unwrap() as u64
+        };
+        // The first UUIDs say which version all have: the catalogue notes it by a transaction.
         call(&chat, "join_guild", json!({"guild_id": "0b33d9ab-3c7d-4c4c-9a5a-4ad2fa1e1b6a"}))
             .await;
         call(&chat, "leave_guild", json!({"guild_id": "0b33d9ab-3c7d-4c4c-9a5a-4ad2fa1e1b6a"}))
             .await;
         let before = judged();
+        let unprepared = regular();
         let guild = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
         call(&chat, "join_guild", json!({"guild_id": guild})).await;
         let channel = "50554d6e-29bb-11e5-b345-feff819cdc9f";
@@ -146,7 +157,13 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
             let message = json!({"channel_id": channel, "content": content});
             call(&chat, "send_message", message).await;
         }
+        call(&chat, "leave_guild", json!({"guild_id": guild})).await;
+        call(&chat, "join_guild", json!({"guild_id": guild})).await;
         assert_eq!(judged(), before, "no lightweight transaction was made");
+        // Two that this test asks itself are not prepared.
+        assert_eq!(regular() - unprepared, 2, "a statement was not prepared");
+        // A join is a batch of two partitions, and the server keeps it in its log.
+        assert_eq!((batches("logged"), batches("unlogged")), (2, 0));
         let seen = |asked: &str| server.cql(&format!("SELECT {asked}"));
         let of = |table: &str| format!("{place}.{table}");
         assert_eq!(

@@ -24,13 +24,10 @@ pub fn kill_once(
     threads: u8,
     seed: u64,
 ) -> Vec<Vec<String>> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(CHILD, told)
-        .env(FOLDER, folder)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([test, "--exact", "--nocapture"]);
+    tell(&mut child, told, folder);
+    let mut child = child.stdout(Stdio::piped()).spawn().unwrap();
     let output = child.stdout.take().unwrap();
     let (sender, first) = channel();
     let reader = std::thread::spawn(move || {
@@ -55,6 +52,11 @@ pub fn kill_once(
         of_threads[thread.parse::<usize>().unwrap()].push(what.to_string());
     }
     of_threads
+}
+
+/// Tells a child what it is for, and its folder.
+pub fn tell(child: &mut Command, told: &str, folder: &Path) {
+    child.env(CHILD, told).env(FOLDER, folder);
 }
 
 /// What a child was told, and its folder; nothing where the test is run by itself.

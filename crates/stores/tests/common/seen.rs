@@ -72,8 +72,9 @@ pub fn lines(printed: &str) -> Vec<Line> {
         }
         is_named = false;
         let Some(line) = line.strip_prefix("    ") else { continue };
-        let Some(of) = types.iter().find(|of| line.starts_with(**of)) else { continue };
-        let name = line[of.len()..].trim().trim_end_matches("(helper)").trim();
+        let found = types.iter().find_map(|of| Some((of, line.strip_prefix(*of)?)));
+        let Some((of, name)) = found else { continue };
+        let name = name.trim().trim_end_matches("(helper)").trim();
         lines.push(Line { of: (*of).to_string(), name: name.to_string(), fields: None });
     }
     lines

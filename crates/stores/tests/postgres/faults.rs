@@ -84,6 +84,32 @@ fn a_commit_whose_reply_is_lost_counts_once() {
     around_commit(|proxy| proxy.cut_reply(COMMIT));
 }
 
+/// Several callers, rows with indexes and claims, and connections cut around commits.
+#[test]
+fn commits_that_are_cut_under_load_leave_every_index_true() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let load = Load::begin(open(&url(proxy.port(), &database)), 6, 20_000).await;
+        for number in 1..=45_u64 {
+            match number % 3 {
+                0 => proxy.cut(Cut::Before, COMMIT, number % 4),
+                1 => proxy.cut(Cut::After, COMMIT, number % 4),
+                _ => proxy.cut_reply(COMMIT),
+            }
+            while proxy.cuts() < number {
+                sleep(Duration::from_millis(1)).await;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        let told = load.end().await;
+        println!("{told:?}");
+        assert!(told.changes > 50, "{} changes", told.changes);
+        assert_eq!(told.unknown, 0, "a server that is there says what became of a commit");
+    });
+}
+
 /// Additions and inserts, the connection cut at every commit.
 fn around_commit(cut: fn(&Proxy)) {
     let server = Postgres::shared();
@@ -170,7 +196,13 @@ fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
         let runtime = Runtime::open(store.clone(), keyspace(text), options).await.unwrap();
         let hit = json!({"page": "front", "amount": 1});
         call(&runtime, "me", "hit", &hit).await.unwrap();
+        // Its clock is the machine's here; whoever asks it learns whether it is there.
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+        let told = store.time().await.unwrap().unwrap();
+        assert!(now.abs_diff(u128::try_from(told).unwrap()) < 5_000, "{told} is not {now}");
         proxy.refuse(true);
+        let away = store.time().await.unwrap_err();
+        assert_eq!(away.kind(), ErrorKind::Unavailable, "{away:?}");
         let away = call(&runtime, "me", "hit", &hit).await.unwrap_err();
         assert_eq!(away.kind(), ErrorKind::Unavailable, "{away:?}");
         assert!(away.is_retryable());
@@ -179,6 +211,7 @@ fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
         proxy.refuse(false);
         let back = call(&runtime, "me", "hit", &hit).await.unwrap();
         assert_eq!(back["total"], json!(2));
+        store.time().await.unwrap();
     });
 }
 

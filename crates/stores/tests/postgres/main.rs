@@ -19,6 +19,8 @@ mod joins;
 mod like;
 mod load;
 mod promises;
+#[path = "../common/seen.rs"]
+mod seen_common;
 mod settings;
 mod shared;
 mod trips;

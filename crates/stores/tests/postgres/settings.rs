@@ -3,7 +3,7 @@
 
 use crate::{keyspace, runtime};
 use data::ErrorKind;
-use data::store::{Durability, Store};
+use data::store::{Batch, CommitId, Durability, Store, Write};
 use servers::postgres::Postgres;
 use std::path::PathBuf;
 use stores::postgres::{Options, PostgresStore};
@@ -12,6 +12,51 @@ const FILE: &str = "[keyspace]\nname = 'small'\n\
     [collection.notes]\nkey = 'note:{note: text}'\nvalue = 'text'\n\
     [pattern.put_note]\nput = 'notes'\nallow = 'user'\n\
     [pattern.note]\nget = 'notes'\n";
+
+/// Notes what commits of a session wait for, in the transaction that writes a note.
+const WATCHED: &str = "CREATE TABLE public.seen (setting text); \
+    CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+    INSERT INTO public.seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; \
+    CREATE TRIGGER watched AFTER INSERT OR UPDATE ON small.notes \
+    FOR EACH ROW EXECUTE FUNCTION public.look()";
+
+#[test]
+fn commits_wait_for_the_disk_whatever_the_server_is_set_to() {
+    let hasty = Postgres::with(&["synchronous_commit=off"]);
+    for (server, durability, seen) in [
+        (&hasty, Durability::Power, "on"),
+        (&hasty, Durability::Process, "on"),
+        (Postgres::shared(), Durability::None, "off"),
+    ] {
+        let database = server.database();
+        runtime().block_on(async {
+            let options = Options { durability, ..Options::default() };
+            let store = PostgresStore::open(&server.url(&database), &options).unwrap();
+            let schema = store.ensure(&keyspace(FILE)).await.unwrap();
+            server.psql(&database, WATCHED);
+            let note = [data::Value::Text("n".to_string())];
+            let put = |number: u8| Batch {
+                id: CommitId::from_bytes([number; 16]),
+                now: 1,
+                checks: Vec::new(),
+                writes: vec![Write::Put {
+                    key: schema.collection("notes").unwrap().key.encode(&note).unwrap(),
+                    value: "text".into(),
+                    expires: None,
+                    versioned: false,
+                    trail: None,
+                }],
+                deadline: 20_001,
+            };
+            // Together they need connections of their own.
+            let (one, other) = (put(1), put(2));
+            let both = futures_util::future::join(store.commit(&one), store.commit(&other)).await;
+            assert!(both.0.is_ok() && both.1.is_ok(), "{both:?}");
+        });
+        let found = server.psql(&database, "SELECT string_agg(setting, ' ') FROM public.seen");
+        assert!(found.contains(&format!("{seen} {seen}")), "{durability}: {found}");
+    }
+}
 
 /// A file that goes when the test ends.
 struct Rules(PathBuf);

@@ -1,4 +1,5 @@
-//! A small application, called through the run time: items with two indexes, and counters.
+//! A small application, called through the run time: items with two indexes, counters, and places
+//! of items, which are plain rows with an index.
 
 use crate::support::RealClock;
 use data::caller::Caller;
@@ -24,6 +25,23 @@ index.items_by_shelf = { key = "shelf:{shelf} | {price}" }
 [collection.sold]
 key = "shelf:{shelf: text}:sold | {item_id: text}"
 value = "counter"
+
+[collection.places]
+key = "places:{shelf: text} | {item_id: text}"
+fields = { note = "text" }
+index.places_by_item = { key = "placed:{item_id} | {shelf}" }
+
+[pattern.place]
+put = "places"
+allow = "user"
+[pattern.unplace]
+delete = "places"
+allow = "user"
+[pattern.placed]
+get = "places"
+[pattern.places_of]
+list = "places.places_by_item"
+page = 50
 
 [pattern.add_item]
 insert = "items"
@@ -72,7 +90,16 @@ impl App {
         store: Arc<dyn Store>,
         change: impl FnOnce(&mut request::Options),
     ) -> Result<App> {
-        let keyspace = Arc::new(keyspace::read(SHOP).keyspace.expect("the file is right"));
+        App::of(SHOP, store, change).await
+    }
+
+    /// The same of another keyspace.
+    pub async fn of(
+        file: &str,
+        store: Arc<dyn Store>,
+        change: impl FnOnce(&mut request::Options),
+    ) -> Result<App> {
+        let keyspace = Arc::new(keyspace::read(file).keyspace.expect("the file is right"));
         let random = Arc::new(SystemRandom::start()?);
         let mut options = request::Options::new(Arc::new(RealClock), random);
         change(&mut options);

@@ -26,6 +26,16 @@ key = "seat:{seat: text}"
 value = "text"
 ttl = "1h"
 
+[collection.notices]
+key = "notice:{notice: text}"
+value = "text"
+ttl = "1h"
+
+[collection.badges]
+key = "badge:{badge: text}"
+fields = { name = "text" }
+ttl = "1h"
+
 [collection.tries]
 key = "door:{door: text}:tries | {who: text}"
 value = "window"
@@ -52,6 +62,16 @@ insert = "seats"
 allow = "user"
 [pattern.seat]
 get = "seats"
+[pattern.put_notice]
+put = "notices"
+allow = "user"
+[pattern.notice]
+get = "notices"
+[pattern.put_badge]
+put = "badges"
+allow = "user"
+[pattern.badge]
+get = "badges"
 [pattern.try]
 add = "tries"
 allow = "user"
@@ -117,12 +137,19 @@ fn redis_is_told_when_rows_end() {
         ending.call("offer", offer).await;
         ending.call("take_seat", json!({"seat": "a", "value": "ann"})).await;
         ending.call("try", json!({"door": "d", "who": "ann"})).await;
+        ending.call("put_notice", json!({"notice": "n", "value": "x"})).await;
+        ending.call("put_badge", json!({"badge": "b", "name": "x"})).await;
         let left = |key: &str| server.cli(&["PTTL", key]).parse::<i64>().unwrap();
         let minute = 60_000;
         // With entries, or a version beside it: an hour more.
         for key in ["shop:s:offer:o", "code:c", "seat:a"] {
             let left = left(key);
             assert!(left > 119 * minute && left <= 120 * minute, "{key}: {left}");
+        }
+        // Rows that nothing else goes by end with their keys.
+        for key in ["notice:n", "badge:b"] {
+            let left = left(key);
+            assert!(left > 59 * minute && left <= 60 * minute, "{key}: {left}");
         }
         let left = left("door:d:tries:ann");
         assert!(left > 50_000 && left <= minute, "{left}");

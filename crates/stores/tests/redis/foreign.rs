@@ -1,8 +1,10 @@
 //! Keys of other programs: reported by their name, never overwritten; prefixes keep them apart.
 
 use crate::app::{App, SHOP, item};
-use crate::support::{at, in_runtime, store};
+use crate::support::{RealClock, at, in_runtime, store};
 use data::ErrorKind;
+use data::clock::SystemRandom;
+use data::maintain::Scrub;
 use data::store::{Store, Write};
 use data::value::Value;
 use serde_json::json;
@@ -67,6 +69,40 @@ fn reads_name_a_foreign_key() {
             let error = app.call(pattern, arguments).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Mismatch, "{pattern}: {error}");
             assert!(error.to_string().contains("item:i2"), "{pattern}: {error}");
+        }
+    });
+}
+
+#[test]
+fn whoever_looks_through_everything_is_told_of_a_foreign_key() {
+    let server = RedisServer::start(&[]);
+    in_runtime(async {
+        // A record, a claim, entries, and a Hash of counters.
+        for (name, command) in [
+            ("item:i2", vec!["SET", "item:i2", "theirs"]),
+            ("name:i2", vec!["LPUSH", "name:i2", "theirs"]),
+            ("shelf:b", vec!["HSET", "shelf:b", "their", "field"]),
+            ("shelf:b:sold", vec!["SET", "shelf:b:sold", "1"]),
+        ] {
+            server.cli(&["FLUSHDB"]);
+            let app = App::open(store(&server).await as Arc<dyn Store>).await.unwrap();
+            app.call("add_item", item("i1", "a", 1)).await.unwrap();
+            // What begins as names of ours do, and goes on otherwise, is nobody's business.
+            server.cli(&["SET", "item:i1:more", "theirs"]);
+            assert_eq!(app.scrub().await, (1, 2));
+            server.cli(&command);
+            let random = SystemRandom::start().unwrap();
+            let scrub = Scrub {
+                store: app.runtime.store().as_ref(),
+                schema: app.runtime.schema(),
+                clock: &RealClock,
+                random: &random,
+                repair: true,
+            };
+            let error = scrub.run(&mut |_, _| {}).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{name}: {error}");
+            assert!(error.to_string().contains(name), "{name}: {error}");
+            assert_eq!(server.cli(&["EXISTS", name]), "1");
         }
     });
 }

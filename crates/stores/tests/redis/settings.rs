@@ -17,20 +17,28 @@ async fn opened(server: &RedisServer, durability: Option<Durability>) -> data::R
 fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
     use Durability::{None as Nothing, Power, Process};
     let cases = [
-        (vec!["--appendonly", "yes", "--appendfsync", "always"], Power),
-        (vec!["--appendonly", "yes", "--appendfsync", "everysec"], Process),
-        (vec![], Nothing),
+        (vec!["--appendonly", "yes", "--appendfsync", "always"], Power, ""),
+        (
+            vec!["--appendonly", "yes", "--appendfsync", "everysec"],
+            Process,
+            "a power cut may take the commits acknowledged last",
+        ),
+        (vec![], Nothing, "when it ends, acknowledged ones may be lost"),
     ];
-    for (settings, given) in cases {
+    for (settings, given, remark) in cases {
         let server = RedisServer::start(&settings);
         in_runtime(async {
             let store = opened(&server, None).await.unwrap();
             assert_eq!(store.describe().durability, given);
+            let remarks = store.remarks().join("\n");
+            assert_eq!((remarks.is_empty(), true), (given == Power, remarks.contains(remark)));
             for wanted in [Nothing, Process, Power] {
                 match opened(&server, Some(wanted)).await {
                     Ok(store) => {
                         assert!(wanted <= given);
                         assert_eq!(store.describe().durability, wanted);
+                        // Whoever says what is enough need not be told.
+                        assert_eq!(store.remarks(), [""; 0]);
                     }
                     Err(error) => {
                         assert!(wanted > given, "{error}");
@@ -43,14 +51,28 @@ fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
 }
 
 #[test]
-fn settings_that_are_hidden_are_remarked_upon() {
-    let server = RedisServer::start(&["--rename-command", "CONFIG", ""]);
+fn settings_that_are_hidden_are_found_out_as_far_as_can_be() {
+    let hidden = ["--rename-command", "CONFIG", ""];
+    let server = RedisServer::start(&hidden);
     in_runtime(async {
         let store = opened(&server, None).await.unwrap();
         assert_eq!(store.describe().durability, Durability::None);
         let remarks = store.remarks().join("\n");
-        assert!(remarks.contains("what a commit survives is not known"), "{remarks}");
-        assert!(remarks.contains("whether it evicts keys is not known"), "{remarks}");
+        assert!(remarks.contains("writes no log of its commits"), "{remarks}");
+        assert!(!remarks.contains("is not known"), "{remarks}");
+        let error = opened(&server, Some(Durability::Process)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        App::open(Arc::new(store) as Arc<dyn Store>).await.unwrap();
+    });
+    let more = ["--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"];
+    let server = RedisServer::start(&[hidden.as_slice(), &more].concat());
+    in_runtime(async {
+        let store = opened(&server, None).await.unwrap();
+        assert_eq!(store.describe().durability, Durability::Process);
+        let remarks = store.remarks().join("\n");
+        assert!(remarks.contains("survives a power cut is not known"), "{remarks}");
+        let error = App::open(Arc::new(store) as Arc<dyn Store>).await.err().unwrap();
+        assert!(error.to_string().contains("noeviction"), "{error}");
     });
 }
 

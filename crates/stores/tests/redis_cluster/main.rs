@@ -15,6 +15,7 @@
 #[allow(dead_code, reason = "each test file uses a part of it")]
 mod app;
 mod faults;
+mod plain;
 mod promises;
 mod seen;
 #[path = "../common/seen.rs"]

@@ -1,0 +1,125 @@
+//! Entries that keep fields, and the rows they name: one round trip after their list.
+//!
+//! ```text
+//! list ─▶ keys of entries ─▶ keys of rows
+//!           └─ list again, entries and rows, at one instant ─▶ the same members? ─▶ page
+//! ```
+//!
+//! The key of an entry names its row, so that both can be asked for together. A claim names its row
+//! in its content, and a list that says all is read once: their rows are read apart. So is whatever
+//! is unusual here.
+
+use super::RedisStore;
+use super::answers::{Answers, Questions};
+use super::error::unexpected;
+use super::layout::{Layout, Place};
+use super::listing::Listing;
+use super::member::{Group, ListKind};
+use super::scan::{Scanned, bare};
+use data::Result;
+use data::store::limits::PAGE_BYTES_MAX;
+use data::store::{End, Joined, Key, Keyed, Page, Through};
+
+/// How often a list may change while its rows are read; then they are read apart.
+const CHANGES_MAX: usize = 4;
+
+impl RedisStore {
+    /// A stretch of an index with the rows that its entries name; nothing where they are read
+    /// apart.
+    pub(super) async fn page_through(
+        &self,
+        layout: &Layout,
+        through: &Through<'_>,
+    ) -> Result<Option<Joined>> {
+        let Through { scan, index, .. } = *through;
+        let place = layout.place(index.key.space)?;
+        let is_apart = self.servers.is_cluster() || index.model.unique || place.is_all_in_list();
+        if is_apart || scan.range.is_empty() || place.rows_at_once(scan.rows) < scan.rows {
+            return Ok(None);
+        }
+        let group = Group::of(&scan.range, &place.shape.segments, place.shape.group);
+        let (Some(group), Some(list)) = (group, &place.list) else { return Ok(None) };
+        if list.slices.is_some() || list.kind == ListKind::Hash {
+            return Ok(None);
+        }
+        let names = vec![list.template.name(&layout.naming, &group.values, None)?];
+        let listing = Listing { names, most: scan.rows, range: &scan.range, directory: None };
+        let of = Scanned { layout, place, list, group, reverse: scan.reverse };
+        let mut questions = Questions::default();
+        listing.ask(&of, &mut questions)?;
+        let answered = self.answers(questions).await?;
+        let members = listing.members(&answered)?.ok_or_else(unexpected)?;
+        let mut keys = listing.keys(&of, &members.each)?;
+        let mut seen = answered.kept(members.whole);
+        for _ in 0..CHANGES_MAX {
+            if keys.is_empty() {
+                let entries = Page { rows: Vec::new(), end: End::Range };
+                return Ok(Some(Joined { entries, rows: Vec::new() }));
+            }
+            let both = Both { of: &of, through, rows: layout.place(through.collection.key.space)? };
+            let mut questions = Questions::about(keys.len() * 2 + 2);
+            listing.ask(&of, &mut questions)?;
+            both.ask(&keys, &mut questions)?;
+            let answered = self.answers(questions).await?;
+            let mut again = listing.members(&answered)?.ok_or_else(unexpected)?;
+            if again.whole == seen {
+                let is_last = keys.len() < listing.most;
+                return both.join((keys, is_last), &mut again.behind);
+            }
+            (keys, seen) = (listing.keys(&of, &again.each)?, answered.kept(again.whole));
+        }
+        Ok(None)
+    }
+}
+
+/// Entries and the rows they name.
+struct Both<'b> {
+    of: &'b Scanned<'b>,
+    through: &'b Through<'b>,
+    /// Where the rows lie.
+    rows: &'b Place,
+}
+
+impl Both<'_> {
+    /// Asks for entries, and for the rows that the first of them name.
+    fn ask(&self, keys: &[Vec<u8>], questions: &mut Questions) -> Result<()> {
+        let Scanned { layout, place, .. } = self.of;
+        for key in keys {
+            place.ask_more(layout, &place.parts(key)?, questions)?;
+        }
+        for key in keys.iter().take(self.through.named) {
+            let entry = Keyed { key: Key::from(key.clone()), row: bare() };
+            let owner = self.through.owner(&entry)?;
+            self.rows.ask(layout, &self.rows.parts(owner.as_ref())?, questions)?;
+        }
+        Ok(())
+    }
+
+    /// The page that the answers are; nothing if some of it is not for this range or not there, so
+    /// that more would have to be read.
+    fn join(
+        &self,
+        (keys, is_last): (Vec<Vec<u8>>, bool),
+        answers: &mut Answers<'_>,
+    ) -> Result<Option<Joined>> {
+        let Scanned { layout, place, .. } = self.of;
+        let mut entries = Vec::with_capacity(keys.len());
+        for key in keys {
+            let row = place.answer_more(layout, &place.parts(&key)?, answers)?;
+            let Some(row) = row.filter(|_| self.through.scan.range.contains(&key)) else {
+                return Ok(None);
+            };
+            entries.push(Keyed { key: Key::from(key), row });
+        }
+        let bytes: usize = entries.iter().map(|entry| entry.row.weight()).sum();
+        place.weigh(entries.len(), bytes);
+        if bytes >= PAGE_BYTES_MAX {
+            return Ok(None);
+        }
+        let end = if is_last { End::Range } else { End::Rows };
+        // Rows are looked for in the order in which they were asked for.
+        let row =
+            |owner: &Key| self.rows.answer(layout, &self.rows.parts(owner.as_ref())?, answers);
+        self.through.join(Page { rows: entries, end }, row).map(Some)
+    }
+}
