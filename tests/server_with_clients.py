@@ -5,13 +5,14 @@
     … tests/server_with_clients.py target/debug/keyway contract        only what is named
 
 documents   every application's OpenAPI document is one, by openapi-spec-validator
-contract    the server does what its document says, by schemathesis: chat and scaffold
+contract    the server does what every document says, by schemathesis
 tools       the scaffold end to end through the official client of the Model Context Protocol, over
             HTTP, with both lifecycles of the protocol, and over standard input
 
 Everything runs on loopback and in memory, or below a folder that is removed again.
 """
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -112,6 +113,12 @@ seed = 7
 expected-statuses = {json.dumps(STATES)}
 [phases.stateful]
 enabled = false
+# What an update leaves out is asked for if it has to make the row: that is a state too, and told as
+# an argument that is missing.
+[[operations]]
+include-operation-id = "publish"
+[operations.checks.positive_data_acceptance]
+enabled = false
 """
 
 
@@ -151,15 +158,27 @@ def strangers_are_refused(address):
                 same(answer.status_code, 401, f"{method} {path} without a token")
 
 
+# Of each application: who asks, which operations are asked without a token and with a wrong one, and
+# how many examples an operation gets.
+ASKED = {
+    "chat": (["--role", "login"], ["send_message", "read_messages", "create_guild"], 25),
+    "documents": ([], ["save_chunk", "load_chunk", "remove_chunk"], 25),
+    "keri": (["--role", "store"], ["put_credential", "kel_of", "set_alias"], 10),
+    "scaffold": (["--role", "admin"], ["save_note", "list_notes", "put_config"], 25),
+    "spreadapi": (
+        ["--tenant", "acme", "--role", "admin", "--role", "gateway", "--role", "login"],
+        ["create_service", "my_services", "put_tenant"],
+        10,
+    ),
+}
+
+
 def contract(keyway):
-    for app, roles, probed in [
-        ("chat", ["login"], ["send_message", "read_messages", "create_guild"]),
-        ("scaffold", ["admin"], ["save_note", "list_notes", "put_config"]),
-    ]:
+    for app in APPS:
+        who, probed, examples = ASKED[app]
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            given = [word for role in roles for word in ("--role", role)]
-            shown = token(keyway, app, folder, "--as", ANN, *given)
+            shown = token(keyway, app, folder, "--as", ANN, *who)
             header = {"Authorization": f"Bearer {shown}"}
             options = ["--store", "memory:", "--rate", "0", *book(folder)]
             with serving(keyway, app, *options) as address:
@@ -167,7 +186,7 @@ def contract(keyway):
                 # Wrong tokens are limited by address, so this check looks at a few operations only.
                 only = [word for one in probed for word in ("--include-operation-id", one)]
                 schemathesis(address, folder, header, "--checks", "ignored_auth", *only)
-                options = ["--exclude-checks", "ignored_auth", "--max-examples", "25"]
+                options = ["--exclude-checks", "ignored_auth", "--max-examples", str(examples)]
                 count = schemathesis(address, folder, header, *options)
         print(f"contract: {app} does what its document says, in {count} cases")
 
@@ -267,14 +286,28 @@ async def wrong(ann):
 
 # Texts that break programs: each is kept exactly as it is, or is the id of nothing.
 HOSTILE = [
-    "", ":", "/", "..", "%2e%2e", "{}", "a\0b", "\ufeffx", "\u202ex", "e\u0301", "\u00e9",
-    "\U0001f9ea", "CON", "space ", "'; DROP TABLE notes; --", "redis.call('FLUSHALL')", "(a+)+$",
-    "$(reboot)", "<script>alert(1)</script>", "{{7*7}}", "\r\nX-Evil: 1", "null", "NaN", "-0",
-    "\U0010ffff", "\x7f\x80", "user:bob:notes", "k" * 1025, "x:" * 10_000,
+    "", ":", "/", "\\", "..", ".", "%2e%2e", "{}", "}{", "a\0b", "a\0", "\ufeffx", "\u202ex",
+    "e\u0301", "\u00e9", "\ufb00", "\u0131\u0130\u00df", "\U0001f9ea", "CON", "aux.json", "dot.",
+    "space ", "A", "a", "'; DROP TABLE notes; --", "redis.call('FLUSHALL')", "(a+)+$", "$(reboot)",
+    "<script>alert(1)</script>", "{{7*7}}", "${jndi:ldap://x}", "\r\nX-Evil: 1", "null", "NaN",
+    "-0", "1E+2", "\U0010ffff", "\x7f\x80\x9f", "user:bob:notes", "k" * 255, "k" * 256, "k" * 1024,
+    "k" * 1025, "\u00e9" * 700, "x:" * 10_000,
+]
+
+# Numbers of a counter, and what is answered as its total: beyond 2^53 as a text.
+AMOUNTS = [
+    (0, 0), (-1, -1), (1.0, 1), (-0.0, 0), (1e2, 100), (2**53, 2**53),
+    (2**53 + 1, "9007199254740993"), (-(2**53) - 1, "-9007199254740993"),
+    ("9007199254740993", "9007199254740993"), (2**63 - 1, "9223372036854775807"),
+    (-(2**63), "-9223372036854775808"),
+]
+NO_AMOUNTS = [
+    2**63, -(2**63) - 1, 2**64, 0.5, float(2**63), "1e3", "0x10", " 1", "", "x", True, [],
+    {}, None,
 ]
 
 
-async def hostile(ann, bob):
+async def hostile(ann, bob, admin):
     for text in HOSTILE:
         saved = await call(ann, "save_note", title=text, content=text)
         read = await call(ann, "get_note", note_id=saved["row"]["note_id"])
@@ -283,8 +316,107 @@ async def hostile(ann, bob):
         nothing = {"row": None, "version": None}
         too_long = asked.is_error and "longer than keys may be" in asked.content[0].text
         assert too_long or asked.structured_content == nothing, asked
-    for amount in [2**63, -(2**63) - 1, 0.5, "1e3", "x", True, [], {}, None]:
+    await keys(ann, admin)
+    await numbers(ann)
+    await cursors(ann, bob)
+
+
+async def keys(ann, admin):
+    """A text that is a key leads to its own row and to no other."""
+    kept = []
+    for text in HOSTILE:
+        put = await admin.call_tool("put_template", {"name": text, "value": text})
+        if put.is_error:
+            refusals = ["longer than keys may be", "may not be empty"]
+            assert any(words in put.content[0].text for words in refusals), put
+        else:
+            kept.append(text)
+    assert len(kept) > 35, len(kept)
+    for text in kept:
+        read = await call(ann, "get_template", name=text)
+        same(read["row"]["value"], text, "the template of a name")
+    await refused(admin, "put_template", "longer than keys may be", name="k" * 900_000, value=1)
+
+
+async def numbers(ann):
+    for number, (amount, total) in enumerate(AMOUNTS):
+        counted = await call(ann, "count", name=f"at the limit {number}", amount=amount)
+        same(counted["total"], total, f"a counter after {amount!r}")
+    for amount in NO_AMOUNTS:
         await refused(ann, "count", "amount", name="n", amount=amount)
+    same((await call(ann, "get_stat", name="n"))["row"]["value"], 0, "what was never counted")
+    await call(ann, "count", name="full", amount=2**63 - 1)
+    await refused(ann, "count", "Give less", name="full", amount=1)
+    for wrong in ["NaN", "Infinity", "1e999", "1", True, [], None]:
+        await refused(ann, "save_location", "lat", name="x", lat=wrong, lon=0)
+    nowhere = await call(ann, "save_location", name="x", lat=-0.0, lon=5e-324)
+    same(json.dumps(nowhere["row"]["lat"]), "0.0", "negative zero")
+
+
+async def cursors(ann, bob):
+    """A cursor is whole, of this caller and of this list, or it is refused with the same words."""
+    for text in ["one", "two"]:
+        await call(ann, "create_post", content=text, tags=["cursors"])
+    page = await call(ann, "posts_by_tag", tags="cursors", limit=1)
+    cursor = page["next"]
+    sealed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    forged = [cursor[:length] for length in range(1, len(cursor), 7)] + ["A" * 900_000, "\0", "é"]
+    for bit in range(0, len(sealed) * 8, 5):
+        flipped = bytearray(sealed)
+        flipped[bit // 8] ^= 1 << (bit % 8)
+        forged.append(base64.urlsafe_b64encode(flipped).decode().rstrip("="))
+    words = set()
+    for one in forged:
+        asked = await ann.call_tool("posts_by_tag", {"tags": "cursors", "cursor": one})
+        assert asked.is_error, asked
+        words.add(asked.content[0].text)
+    same(len(words), 1, "the words for cursors that are wrong")
+    await refused(bob, "posts_by_tag", "cursor", tags="cursors", cursor=cursor)
+    await refused(ann, "posts_by_tag", "cursor", tags="other", cursor=cursor)
+    await refused(ann, "list_my_posts", "cursor", cursor=cursor)
+    rest = await call(ann, "posts_by_tag", tags="cursors", cursor=cursor)
+    same(len(rest["rows"]), 1, "the rest of the list")
+
+
+# Tools that take the id of a service, with what else they need.
+OF_A_SERVICE = {
+    "get_service": {},
+    "edit_service": {"name": "mine"},
+    "publish": {"apiPath": "/", "apiSize": 1},
+    "unpublish": {},
+    "archive": {},
+    "delete_service": {},
+    "create_token": {"tokenHash": "AAAA", "name": "mine"},
+    "revoke_token": {"tokenHash": "AAAA"},
+}
+
+
+async def tenants(address):
+    """What belongs to another tenant is answered as what is not there."""
+    async with contextlib.AsyncExitStack() as stack:
+        people = {}
+        for user, tenant in [("ann", "acme"), ("ann", "other"), ("bob", "acme")]:
+            headers = {"Keyway-User": user, "Keyway-Tenant": tenant}
+            client = over_http(address, headers)
+            people[user, tenant] = await stack.enter_async_context(client)
+        ann = people.pop(("ann", "acme"))
+        created = await call(ann, "create_service", name="secret", tags=["plan"])
+        service = created["row"]["serviceId"]
+        page = await call(ann, "services_by_tag", tags="plan")
+        same(len(page["rows"]), 1, "the services of Ann's tenant")
+        for (user, tenant), client in people.items():
+            for tool, more in OF_A_SERVICE.items():
+                what = f"{tool} by {user} of {tenant}"
+                foreign = await client.call_tool(tool, {"serviceId": service, **more})
+                missing = await client.call_tool(tool, {"serviceId": "svc_none", **more})
+                same(foreign.content[0].text, missing.content[0].text, what)
+                same(foreign.is_error, missing.is_error, what)
+            found = await call(client, "services_by_tag", tags="plan")
+            same(len(found["rows"]), int(tenant == "acme"), f"what {user} of {tenant} finds")
+            same((await call(client, "my_services"))["rows"], [], f"services of {user} of {tenant}")
+            await refused(client, "create_service", "never an argument", name="x", tenantId="acme")
+        kept = await call(ann, "get_service", serviceId=service)
+        same(kept["row"], created["row"], "Ann's service")
 
 
 async def guide(ann, admin):
@@ -317,7 +449,7 @@ async def everything(ann, bob, admin):
     await places(ann)
     await addresses(ann, bob, admin)
     await wrong(ann)
-    await hostile(ann, bob)
+    await hostile(ann, bob, admin)
 
 
 async def through_http(address, headers_of, mode):
@@ -344,16 +476,32 @@ def hostile_bodies(address, headers):
     headers = {**headers, "Accept": "application/json, text/event-stream"}
     front = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"put_preferences",'
     deep = "[" * 5000 + "]" * 5000
+    arguments = lambda text: f'{front}"arguments":{{"value":{text}}}}}}}'.encode()
+    members = ",".join(f'"{number}":1' for number in range(1_000_000))
+    well = arguments("1")
     bodies = {
-        "too deep": (f'{front}"arguments":{{"value":{deep}}}}}}}', 400),
-        "a name twice": (f'{front}"arguments":{{"value":1,"value":2}}}}}}', 400),
-        "no JSON": ("{", 400),
-        "too large": (f'{front}"arguments":{{"value":"{"x" * (2 << 20)}"}}}}}}', 413),
+        "too deep": (arguments(deep), 400),
+        "a name twice": (arguments('1,"value":2'), 400),
+        "a name twice inside": (arguments('{"a":1,"a":2}'), 400),
+        "no JSON": (b"{", 400),
+        "two values": (well + well, 400),
+        "bytes behind it": (well + b"x", 400),
+        "a mark before it": (b"\xef\xbb\xbf" + well, 400),
+        "no UTF-8": (arguments('"?"').replace(b"?", b"\xff"), 400),
+        "overlong UTF-8": (arguments('"?"').replace(b"?", b"\xc0\xaf"), 400),
+        "half a pair in UTF-8": (arguments('"?"').replace(b"?", b"\xed\xa0\x80"), 400),
+        "half a pair": (arguments('"\\ud800"'), 400),
+        "no number": (arguments("NaN"), 400),
+        "no end": (arguments("Infinity"), 400),
+        "too large a number": (arguments("1e999"), 400),
+        "a million members": (arguments("{" + members + "}"), 413),
+        "too large": (arguments('"' + "x" * (2 << 20) + '"'), 413),
     }
     for what, (body, status) in bodies.items():
         kind = {"Content-Type": "application/json"}
         answer = httpx2.post(f"{address}/mcp", content=body, headers={**headers, **kind})
         same(answer.status_code, status, f"a body that is {what}")
+        same(answer.headers["content-type"], "application/problem+json", "the answer's type")
     form = httpx2.post(f"{address}/mcp", data={"a": "b"}, headers=headers)
     same(form.status_code, 415, "a form")
 
@@ -369,8 +517,10 @@ async def through_stdio(keyway, folder):
         await notes_alone(ann)
         await places(ann)
         await wrong(ann)
-    async with over_stdio(keyway, store, "--as", "bob") as bob:
+    shown = token(keyway, "scaffold", folder, "--as", "bob")
+    async with over_stdio(keyway, store, "--token", shown, *book(folder)) as bob:
         same((await call(bob, "list_notes"))["rows"], [], "Bob's notes")
+        await notes_alone(bob)
     async with over_stdio(keyway, store) as nobody:
         same((await nobody.list_tools()).tools, [], "what nobody in particular may call")
         await refused(nobody, "list_notes", "who calls")
@@ -399,12 +549,15 @@ def tools(keyway):
         shown = {who: token(keyway, "scaffold", folder, "--as", who) for who in ["ann", "bob"]}
         given = ("--as", "root", "--role", "admin")
         shown["admin"] = token(keyway, "scaffold", folder, *given)
-        with serving(keyway, "scaffold", "--store", "memory:", *book(folder)) as address:
+        options = ["--store", "memory:", "--rate", "0", *book(folder)]
+        with serving(keyway, "scaffold", *options) as address:
             nobody_comes_in(address)
             hostile_bodies(address, {"Authorization": f"Bearer {shown['ann']}"})
             shows = lambda who: {"Authorization": f"Bearer {shown[who]}"}
             asyncio.run(through_http(address, shows, "auto"))
         asyncio.run(through_stdio(keyway, folder))
+    with trusting(keyway, "spreadapi") as address:
+        asyncio.run(tenants(address))
     print("tools: the scaffold works end to end over HTTP and over standard input")
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Types into `keyway shell` on a terminal, and looks at what it draws.
+"""Types into `keyway shell` on a terminal, runs `keyway copy` on one, looks at what they draw.
 
     tests/shell_on_a_terminal.py target/debug/keyway
 
 Scripts for the shell are tested with the program; what only a terminal has is tested here: line
-editing, completion, history, and tables as wide as the screen. Nothing waits for a time, only for
+editing, completion, history, tables as wide as the screen, and how far a copy is. Nothing waits for a time, only for
 what must be drawn; it fails if that does not come within a minute.
 """
 import fcntl
@@ -14,6 +14,7 @@ import pty
 import re
 import select
 import struct
+import subprocess
 import sys
 import tempfile
 import termios
@@ -28,9 +29,9 @@ CONTROL = {letter: chr(ord(letter) - 64) for letter in "ACDEKRUW"}
 
 
 class Terminal:
-    """A shell on a terminal of its own."""
+    """A program on a terminal of its own; a shell unless something else is asked for."""
 
-    def __init__(self, program, home):
+    def __init__(self, program, home, *arguments):
         self.drawn = ""
         self.seen = 0
         self.process, self.terminal = pty.fork()
@@ -40,7 +41,8 @@ class Terminal:
             os.environ.update(TERM="xterm", HOME=home, XDG_DATA_HOME=home)
             # The size must be there before the program asks for it.
             size(0)
-            os.execv(program, [program, "shell", str(SHOP), "--store", "memory:", "--as", "ann"])
+            shell = ["shell", str(SHOP), "--store", "memory:", "--as", "ann"]
+            os.execv(program, [program, *(arguments or shell)])
 
     def type(self, keys):
         os.write(self.terminal, keys.encode())
@@ -143,6 +145,25 @@ def width(shell):
     assert not wide and any("…" in line for line in lines), drawn
 
 
+def copying(program, home):
+    """A bar says how far a copy is, and is gone when it has ended."""
+    home = pathlib.Path(home)
+    file = home / "shop.toml"
+    file.write_text(SHOP.read_text())
+    rows = ['{"keyway":1,"keyspace":"shop"}']
+    row = '{"collection":"pictures","row":{"sku":"%d","value":"QUJD"}}'
+    rows += [row % number for number in range(20_000)] + ['{"end":{"rows":20000}}', ""]
+    source, target = f"engine:{home}/source", f"engine:{home}/target"
+    importing = [program, "import", str(file), "--store", source]
+    subprocess.run(importing, input="\n".join(rows), text=True, check=True, capture_output=True)
+    copy = Terminal(program, str(home), "copy", str(file), "--from", source, "--to", target)
+    copy.expect("copying")
+    copy.expect(" of 4 collections")
+    copy.expect("20,000 rows copied and compared")
+    assert copy.end() == 0, copy.drawn
+    assert "collections" not in copy.drawn[copy.seen :], copy.drawn
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as home:
@@ -160,7 +181,8 @@ def main():
         shell.expect("list_products shop=b")
         shell.type(CONTROL["U"] + "exit" + ENTER)
         assert shell.end() == 0, shell.drawn
-    print("the shell edits, completes and remembers lines")
+        copying(program, home)
+    print("the shell edits, completes and remembers lines, and a copy says how far it is")
 
 
 if __name__ == "__main__":

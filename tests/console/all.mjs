@@ -1,8 +1,10 @@
 // The whole console, view by view.
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { hold, launch, open, serve, until } from "./browser.mjs";
+import { startRedis } from "./redis.mjs";
 
 const [keyway, pictures] = process.argv.slice(2);
 mkdirSync(pictures, { recursive: true });
@@ -57,6 +59,34 @@ async function saveNote(page, title) {
   await page.locator(".answer .members").first().waitFor();
 }
 
+/** What the scaffold's file has. */
+const COLLECTIONS = [
+  "notes",
+  "preferences",
+  "sessions",
+  "config",
+  "templates",
+  "stats",
+  "posts",
+  "users",
+  "locations",
+];
+const INDEXES = ["recent", "by_tag", "unique email", "geo"];
+
+/** Every collection and index is in the diagram, by its name, and nothing else. */
+async function collectionsAndIndexes(page, collections, indexes) {
+  const texts = (selector) => page.locator(`.diagram ${selector}`).allTextContents();
+  const same = (found, wanted, what) =>
+    hold(
+      JSON.stringify([...found].sort()) === JSON.stringify([...wanted].sort()),
+      `${what}: ${found.join(", ")}`,
+    );
+  same(await texts("a.collection .name"), collections, "the collections that are drawn");
+  same(await texts(".key.index .words"), indexes, "the indexes that are drawn");
+  const keys = await page.locator(".diagram .key:not(.index)").count();
+  hold(keys === collections.length, `${keys} keys of ${collections.length} collections`);
+}
+
 async function entry(browser, server) {
   const { page, eye, context } = await open(browser, server.address);
   await step("the printed address opens the console", async () => {
@@ -66,6 +96,7 @@ async function entry(browser, server) {
     await page.locator(".diagram a.pattern").first().waitFor();
     const drawn = await page.locator(".diagram a.pattern").count();
     hold(drawn === 39, `39 patterns are drawn, not ${drawn}`);
+    await collectionsAndIndexes(page, COLLECTIONS, INDEXES);
   });
   await step("it stays open after a reload", async () => {
     eye.leaves = true;
@@ -179,6 +210,26 @@ async function calls(page, eye) {
   });
 }
 
+async function plans(page) {
+  const words = (text) => text.split(/\s+/).filter(Boolean).join(" ");
+  for (const [name, bounds] of [
+    ["list_notes", ["1 round trip", "101 rows read", "0 rows written", "102 MiB read"]],
+    ["create_post", ["1 round trip", "0 rows read", "102 rows written", "1.1 MiB written"]],
+  ]) {
+    await step(`the plan and the proof of ${name}`, async () => {
+      await go(page, `#/patterns/${name}`);
+      const told = words(await page.getByLabel("The plan in words").innerText());
+      const options = ["explain", "apps/scaffold/keyspace.toml", name, "--store", "memory"];
+      const explained = words(execFileSync(keyway, options, { encoding: "utf8" }));
+      hold(told === explained, `the plan is\n${told}\nand not\n${explained}`);
+      const shown = await page.locator(".bounds li").allInnerTexts();
+      for (const bound of bounds) {
+        hold(shown.map(words).includes(bound), `${bound} is not among ${shown.join(", ")}`);
+      }
+    });
+  }
+}
+
 async function watched(page, server) {
   await step("a watched list shows what others do", async () => {
     await go(page, "#/patterns/recent_posts");
@@ -279,6 +330,24 @@ async function rows(page, eye) {
   });
 }
 
+/** Reads as somebody, past the forms, in one session of theirs. */
+const callAs = (page, user, path) =>
+  page.evaluate(
+    async ([as, address]) => {
+      const headers = { "Content-Type": "application/json" };
+      window.sessionsOf ??= {};
+      if (!window.sessionsOf[as]) {
+        headers.Authorization = `Bearer ${sessionStorage.getItem("keyway.token")}`;
+        const body = JSON.stringify({ user: as });
+        const begun = await fetch("/-/api/sessions", { method: "POST", headers, body });
+        window.sessionsOf[as] = (await begun.json()).token;
+      }
+      headers.Authorization = `Bearer ${window.sessionsOf[as]}`;
+      await fetch(address, { headers });
+    },
+    [user, path],
+  );
+
 async function others(page) {
   await step("layouts of this store and of others", async () => {
     await go(page, "#/layout");
@@ -292,24 +361,42 @@ async function others(page) {
       Number((await page.locator(".lead").innerText()).replaceAll(",", "").match(/\d+/)?.[0]);
     const before = await until("a number", answered, (number) => number > 60);
     await page.locator("table.numbers").getByText("save_note").waitFor();
-    hold((await page.locator(".chart svg").count()) === 4, "four charts");
-    await page.evaluate(async () => {
-      const token = sessionStorage.getItem("keyway.token");
-      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
-      const begun = await fetch("/-/api/sessions", {
-        method: "POST",
-        headers,
-        body: '{"user": "zoe"}',
-      });
-      headers.Authorization = `Bearer ${(await begun.json()).token}`;
-      await fetch("/list_notes", { headers });
-    });
+    hold((await page.locator(".chart svg").count()) === 5, "five charts");
+    await callAs(page, "zoe", "/list_notes");
     await until("more of them", answered, (number) => number > before);
     await until(
       "latencies",
       () => page.locator(".chart").nth(1).innerText(),
       (text) => /\d (µs|ms)/.test(text),
     );
+  });
+  await step("how much of its bound a pattern uses is drawn", async () => {
+    const chart = page.locator(".chart", { hasText: "Rows, of the bound" });
+    // zoe has 60 notes, and a page of them may have 100.
+    const legend = await until(
+      "the bound",
+      async () => {
+        await callAs(page, "zoe", "/list_notes");
+        return chart.innerText();
+      },
+      (text) => /highest\s+(59|60) %/.test(text),
+    );
+    hold(/half\s+\d+ %/.test(legend), `half of the calls: ${legend}`);
+    const line = await chart.locator("path.line.removes").getAttribute("d");
+    hold(line.startsWith("M"), `a line is drawn: ${line}`);
+    const label = await chart.locator("svg").getAttribute("aria-label");
+    hold(/highest (59|60) %/.test(label), `it is told: ${label}`);
+    const cell = page.locator("table.numbers tr", { hasText: "list_notes" }).locator(".bound");
+    hold(/^(59|60) %$/.test((await cell.innerText()).trim()), "the pattern's own bound");
+    await until(
+      "from moment to moment",
+      async () => {
+        await callAs(page, "zoe", "/list_notes");
+        return cell.locator("path.line").getAttribute("d");
+      },
+      (moments) => /M[\d.]+ [\d.]+L/.test(moments),
+    );
+    await page.screenshot({ path: join(pictures, "traffic-live.png"), fullPage: true });
   });
   await step("a scrub comes to its end", async () => {
     await go(page, "#/health");
@@ -528,6 +615,73 @@ async function trusted(browser) {
   }
 }
 
+/** Index health while it is looked at: on a store whose answers take their time. */
+async function scrubbed(browser) {
+  const redis = await startRedis();
+  const book = [
+    "--access",
+    `sqlite:${join(redis.folder, "book.sqlite")}`,
+    "--pepper",
+    join(redis.folder, "pepper"),
+  ];
+  const server = await serve(keyway, ["--trust-callers", ...book], "scaffold", redis.url);
+  const parts = COLLECTIONS.length + INDEXES.length;
+  const bar = (page) => page.getByRole("progressbar", { name: "Collections and indexes done" });
+  try {
+    const { page, eye, context } = await open(browser, server.address);
+    await page.goto(server.console);
+    await heading(page).getByText("myapp").waitFor();
+    await go(page, "#/health");
+    await step("a scrub says how far it is", async () => {
+      redis.answer.waits = 150;
+      await page.getByRole("button", { name: "Scrub now" }).click();
+      await bar(page).waitFor();
+      const seen = [];
+      await until(
+        "progress",
+        async () => {
+          // It is drawn anew each time, and gone at the end.
+          const now = await page.evaluate(() => {
+            const drawn = document.querySelector("progress");
+            return drawn && { value: drawn.value, max: drawn.max, position: drawn.position };
+          });
+          hold(now, `it ended before it was half done: ${seen.join(", ")}`);
+          hold(now.max === parts, `${now.max} parts, not ${parts}`);
+          hold(now.value >= (seen.at(-1) ?? 0), `it went back: ${seen.join(", ")}`);
+          if (now.value !== seen.at(-1)) seen.push(now.value);
+          return seen;
+        },
+        (values) => values.filter((value) => value > 0 && value < parts).length > 1,
+      );
+      const told = await page.locator(".state").innerText();
+      hold(/^\d+ of 13 collections and indexes done\./.test(told), `in words: ${told}`);
+      await page.screenshot({ path: join(pictures, "health-running.png") });
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.emulateMedia({ colorScheme: "dark" });
+      // Colours change in some tenths of a second.
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: join(pictures, "health-running-narrow-dark.png") });
+      redis.answer.waits = 0;
+      await page.locator(".state").getByText("Every index says what the rows say.").waitFor();
+      hold((await bar(page).count()) === 0, "no bar at the end");
+    });
+    await step("a scrub is stopped on the way", async () => {
+      redis.answer.waits = 150;
+      await page.getByRole("button", { name: "Scrub now" }).click();
+      await bar(page).waitFor();
+      await page.getByRole("button", { name: "Stop" }).click();
+      await page.locator(".state").getByText("Stopped;").waitFor();
+      redis.answer.waits = 0;
+      hold(eye.mistakes.length === 0, eye.mistakes.join("\n"));
+    });
+    await context.close();
+  } finally {
+    redis.answer.waits = 0;
+    await server.stop();
+    await redis.stop();
+  }
+}
+
 /** Every pattern and collection of every application, on a phone. */
 async function applications(browser) {
   for (const application of readdirSync("apps")) {
@@ -547,6 +701,18 @@ async function applications(browser) {
         ...keyspace.collections.map((collection) => `#/rows/${collection.name}`),
         ...keyspace.stores.map((store) => `#/layout/${store}`),
       ];
+      const drawn = () =>
+        collectionsAndIndexes(
+          page,
+          keyspace.collections.map((one) => one.name),
+          keyspace.collections.flatMap((one) =>
+            one.indexes.map((index) => `${index.unique ? "unique " : ""}${index.name}`),
+          ),
+        );
+      await step(`the diagram of ${application} on a phone`, async () => {
+        await page.locator(".diagram a.pattern").first().waitFor();
+        await drawn();
+      });
       await step(`every pattern and collection of ${application}`, async () => {
         for (const place of places) {
           current = `${application} ${place}`;
@@ -569,7 +735,8 @@ async function applications(browser) {
       });
       await go(page, "#/");
       await page.setViewportSize({ width: 1280, height: 860 });
-      await page.locator(".diagram a.pattern").first().waitFor();
+      await page.waitForFunction(() => document.querySelector(".diagram svg")?.clientWidth > 720);
+      await step(`the diagram of ${application} on a desk`, drawn);
       await page.screenshot({
         path: join(pictures, `application-${application}.png`),
         fullPage: true,
@@ -586,6 +753,7 @@ const browser = await launch();
 try {
   const { page, eye } = await entry(browser, server);
   await calls(page, eye);
+  await plans(page);
   await watched(page, server);
   await rows(page, eye);
   await others(page);
@@ -597,6 +765,7 @@ try {
   await looks(browser, server, await page.evaluate(() => sessionStorage.getItem("keyway.token")));
   await leaving(page, server);
   await trusted(browser);
+  await scrubbed(browser);
   await applications(browser);
   console.log(`console: ${steps} steps, screenshots in ${pictures}`);
 } catch (error) {

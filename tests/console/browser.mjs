@@ -15,14 +15,14 @@ const FLAGS = [
 ];
 
 /** Starts `keyway serve` and waits until it says where it is. */
-export function serve(keyway, more = [], application = "scaffold") {
+export function serve(keyway, more = [], application = "scaffold", store = "memory:") {
   const server = spawn(
     keyway,
     [
       "serve",
       `apps/${application}/keyspace.toml`,
       "--store",
-      "memory:",
+      store,
       "--listen",
       "127.0.0.1:0",
       ...more,

@@ -10,6 +10,7 @@
 use crate::failure::Failure;
 use data::request::{Call, Given, Prepared, Reply};
 use data::store::CommitId;
+use data::value::strict;
 use data::{Caller, Value};
 use keyspace::model::{Argument, ArgumentRole, Keyspace, Pattern, Type};
 use keyway::Keyway;
@@ -48,7 +49,7 @@ impl Typed {
             ));
         };
         let value = match (name.strip_suffix(':'), value.strip_prefix('@')) {
-            (Some(_), _) => TypedValue::Json(serde_json::from_str(value).map_err(|error| {
+            (Some(_), _) => TypedValue::Json(strict::in_text(value).map_err(|error| {
                 let problem = format!("what follows `{name}=` is not JSON: {error}");
                 Failure::usage(problem, "write a text with `=` alone")
             })?),

@@ -19,6 +19,7 @@ mod http;
 mod listen;
 pub mod mcp;
 mod meters;
+mod rooms;
 mod service;
 mod settings;
 mod traces;

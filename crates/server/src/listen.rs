@@ -1,6 +1,7 @@
 //! Connections: accepted, encrypted where that is wanted, and ended in order.
 
 use crate::http::{Endpoints, Peer};
+use crate::rooms::{Bell, Rooms};
 use crate::service::Service;
 use crate::settings::Callers;
 use axum::body::Body;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -78,6 +80,7 @@ impl fmt::Debug for Tls {
 pub struct Listening {
     service: Arc<Service>,
     listener: TcpListener,
+    rooms: Rooms,
     tls: Option<Tls>,
     /// Where it can be reached.
     pub address: SocketAddr,
@@ -103,14 +106,19 @@ pub async fn listen(
             .with("reason", &error)
             .with("fix", "choose another: --listen 127.0.0.1:0 takes any free port")
     })?;
-    Ok(Listening { service, listener, tls, address })
+    let rooms = Rooms::open().map_err(|error| {
+        Error::new(ErrorKind::Unavailable, "the machine gives no threads")
+            .with("reason", &error)
+            .with("fix", "allow this user more processes and open files")
+    })?;
+    Ok(Listening { service, listener, rooms, tls, address })
 }
 
 impl Listening {
     /// Serves until `end`, and lets requests that are under way come to theirs.
     pub async fn serve(self, end: impl Future<Output = ()>) {
         // Shared by all requests: to copy its layers costs more than to find a pattern.
-        let endpoints = Arc::new(self.service.endpoints());
+        let endpoints = Arc::new(Endpoints::in_rooms(&self.service, Handle::current()));
         let graceful = GracefulShutdown::new();
         let arrives_within = self.service.settings.arrives_within;
         let mut connections = auto::Builder::new(TokioExecutor::new());
@@ -145,13 +153,16 @@ impl Listening {
             let (connections, tls) = (connections.clone(), self.tls.clone());
             let (endpoints, watcher) = (endpoints.clone(), graceful.watcher());
             let talking = Talking { peer, endpoints, watcher, look_every };
-            tokio::spawn(async move {
+            // A stream belongs to the event loop of its room.
+            let Ok(stream) = stream.into_std() else { continue };
+            self.rooms.spawn(|bell| async move {
+                let Ok(stream) = TcpStream::from_std(stream) else { return };
                 match tls {
-                    None => talk(&connections, stream, talking).await,
+                    None => talk(&connections, stream, talking, bell).await,
                     Some(tls) => {
                         let shaken = tokio::time::timeout(HANDSHAKE_WITHIN, tls.0.accept(stream));
                         if let Ok(Ok(stream)) = shaken.await {
-                            talk(&connections, stream, talking).await;
+                            talk(&connections, stream, talking, bell).await;
                         }
                     }
                 }
@@ -179,13 +190,16 @@ async fn talk(
     connections: &auto::Builder<TokioExecutor>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     talking: Talking,
+    bell: Bell,
 ) {
     let Talking { peer, endpoints, watcher, look_every } = talking;
     let answer = service_fn(move |request: Request<Incoming>| {
-        let endpoints = endpoints.clone();
+        let (endpoints, bell) = (endpoints.clone(), bell.clone());
         async move {
             let mut request = request.map(Body::new);
-            Ok::<_, Infallible>(endpoints.answer(Some(Peer(peer)), &mut request).await)
+            let answer = endpoints.answer(Some(Peer(peer)), &mut request).await;
+            bell.ring();
+            Ok::<_, Infallible>(answer)
         }
     });
     let connection = connections.serve_connection_with_upgrades(TokioIo::new(stream), answer);

@@ -78,6 +78,14 @@ impl Service {
         }
     }
 
+    /// Whether whoever was let in would be let in again: a token ends, or is revoked.
+    pub async fn still_knows(&self, principal: &Principal) -> Result<bool> {
+        match &principal.token {
+            None => Ok(true),
+            Some(id) => Ok(self.sessions.lives(id) || self.book.lives(id).await?),
+        }
+    }
+
     /// Whether whoever calls is believed without a token.
     pub fn trusts_callers(&self) -> bool {
         self.settings.callers == Callers::Trusted

@@ -25,7 +25,8 @@ pub struct Settings {
     pub arrives_within: Duration,
     /// How long requests under way may take when the server ends.
     pub ends_within: Duration,
-    /// How often a stream looks by itself, where others may write to the store.
+    /// How often a stream looks by itself, where others may write to the store; half as often where
+    /// rows and tokens only end.
     pub looks_every: Duration,
 }
 

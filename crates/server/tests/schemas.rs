@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+use data::Caller;
 use data::clock::{ManualClock, SeededRandom};
 use data::memory::MemoryStore;
 use data::request::{Call, Options, Runtime};
@@ -16,7 +17,7 @@ use data::suite::block_on;
 use data::suite::patterns::{Called, Expected, Script, Step, read};
 use jsonschema::Validator;
 use keyspace::model::{Keyspace, StoreKind};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use server::describe::Description;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -94,6 +95,84 @@ fn arguments_and_answers_fit_what_is_said_of_them() {
         }
         let silent = validators.keys().find(|name| !answered.contains(*name));
         assert!(app == "suite" || silent.is_none(), "{app}: no case answers {silent:?}");
+    }
+}
+
+/// What the run time refuses whatever is stored, a schema refuses too: through the steps of an
+/// atomic and what they bind, in rows, and in values that an index begins with.
+#[test]
+fn what_is_always_refused_is_said_beforehand() {
+    let event = |credential: &str| {
+        json!({ "body": "", "credential": credential, "event_type": "bis", "prior": "p",
+            "registry_id": "r", "said": "s", "sn": 0 })
+    };
+    let alias = |value: &str| json!({ "alias": "a", "scope": "kel", "value": value });
+    let chunks =
+        |second: &str| json!({ "doc_id": "d", "rows": [{ "path": ["a"] }, { "path": [second] }] });
+    for (app, pattern, right, wrong) in [
+        ("keri", "accept_credential_event", event("c"), event("")),
+        ("keri", "set_alias", alias("v"), alias("")),
+        ("documents", "remove_chunks", chunks("b"), chunks("a")),
+    ] {
+        let (_, file, _) = APPS.into_iter().find(|(name, ..)| *name == app).unwrap();
+        let validators = validators(&keyspace_of(file));
+        let (input, _) = &validators[pattern];
+        let problems = |json: &Json| {
+            input.iter_errors(json).map(|error| error.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(problems(&right), Vec::<String>::new(), "{pattern}");
+        assert!(!input.is_valid(&wrong), "{pattern}");
+    }
+    // Of an update, also as a step: models are given one plain object, others the whole schema.
+    let (_, file, _) = APPS.into_iter().find(|(name, ..)| *name == "spreadapi").unwrap();
+    let description = Description::new(&keyspace_of(file), StoreKind::Engine);
+    let document: Json = serde_json::from_slice(&description.openapi).unwrap();
+    let body = &document["paths"]["/publish"]["post"]["requestBody"]["content"]["application/json"];
+    let least = json!([{ "required": ["apiPath"] }, { "required": ["apiSize"] }]);
+    assert_eq!(body["schema"]["anyOf"], least);
+}
+
+/// Two rows that say the same are two rows where each is given an id of its own, and one row given
+/// twice where their key is in them.
+#[test]
+fn rows_that_are_alike_are_refused_only_where_they_are_one() {
+    let file = r#"
+        [keyspace]
+        name = "alike"
+
+        [collection.lines]
+        key    = "room:{room: text}:lines | {line_id: timeuuid = new}"
+        fields = { text = "text" }
+        expect = { rows_per_group = 100 }
+
+        [pattern.say]
+        insert = "lines"
+        many   = 5
+
+        [pattern.drop]
+        delete = "lines"
+        many   = 5
+
+        [pattern.say_all]
+        atomic = ["say"]
+    "#;
+    let keyspace = keyspace_of(file);
+    let (store, validators) = (Arc::new(MemoryStore::new()), validators(&keyspace));
+    let options = Options::new(Arc::new(ManualClock::at(NOW)), Arc::new(SeededRandom::new(7)));
+    let runtime = block_on(Runtime::open(store, keyspace.clone(), options)).unwrap();
+    let ann = Caller::user("ann");
+    let said = json!({ "room": "r", "rows": [{ "text": "hello" }, { "text": "hello" }] });
+    let id = json!({ "line_id": "5c4d8e2a-0000-11f1-8000-000000000001" });
+    let dropped = json!({ "room": "r", "rows": [id, id] });
+    for (name, json, is_right) in
+        [("say", &said, true), ("say_all", &said, true), ("drop", &dropped, false)]
+    {
+        let prepared = runtime.pattern(name).unwrap();
+        let given = prepared.given_from_json(&keyspace, json.as_object().unwrap()).unwrap();
+        let call = Call::new(prepared, given, &ann);
+        let answered = block_on(runtime.call(call));
+        assert_eq!(answered.is_ok(), is_right, "{name}: {answered:?}");
+        assert_eq!(validators[name].0.is_valid(json), is_right, "{name}");
     }
 }
 

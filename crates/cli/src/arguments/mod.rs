@@ -125,7 +125,7 @@ pub(crate) enum Command {
     /// Offer the patterns as tools to a program that speaks MCP over standard input and output
     #[command(after_help = "Example:\n  \
         keyway mcp keyspace.toml --as ann\n\n\
-        Whoever starts it is the caller that --as, --tenant and --role say.")]
+        Whoever starts it is the caller that --as, --tenant and --role say, or whose token it is.")]
     Mcp(Mcp),
     /// Make, list and revoke the tokens with which callers are known
     #[command(
@@ -207,7 +207,7 @@ pub(crate) enum Command {
 pub(crate) struct Check {
     /// The keyspace file
     pub(crate) file: String,
-    /// A store it must run on; may be given several times
+    /// A store it must run on, with the price of every pattern; may be given several times
     #[arg(long, value_name = "KIND", value_parser = store_parser())]
     pub(crate) store: Vec<StoreKind>,
 }

@@ -101,6 +101,12 @@ pub(crate) struct Mcp {
     pub(crate) stored: Stored,
     #[command(flatten)]
     pub(crate) caller: CallerOptions,
+    /// A token that says who calls, instead of --as, --tenant and --role [default: what the
+    /// environment variable KEYWAY_TOKEN holds, which other users of the machine cannot see]
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: Access,
     #[command(flatten)]
     pub(crate) log: Log,
 }

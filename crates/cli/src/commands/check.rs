@@ -1,4 +1,5 @@
-//! `keyway check`: every problem of a file, or how each store answers it.
+//! `keyway check`: every problem of a file, or how each store answers it; of stores that were asked
+//! for, what every pattern costs there.
 //!
 //! The report is what was asked for, so it goes to standard output, good or bad.
 
@@ -10,7 +11,7 @@ use crate::report::{self, Report, counted};
 use keyspace::diagnostic::render::Style;
 use keyspace::diagnostic::{Diagnostic, Severity};
 use keyspace::model::{Keyspace, StoreKind};
-use keyspace::plan::{self, Plan, plans};
+use keyspace::plan::{self, Plan, explain, plans};
 use serde::Serialize;
 
 /// What `--json` prints.
@@ -37,6 +38,20 @@ struct Tally {
     native: usize,
     assisted: usize,
     refused: usize,
+    /// What every pattern costs, where the store was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    patterns: Vec<Price>,
+}
+
+/// What a pattern costs on a store.
+#[derive(Debug, Serialize)]
+struct Price {
+    name: String,
+    answer: &'static str,
+    /// At most, in one attempt; nothing where it is refused.
+    round_trips: Option<u64>,
+    /// What Keyway finishes, in words.
+    price: Option<String>,
 }
 
 /// Checks a file.
@@ -50,7 +65,13 @@ pub(crate) fn run(options: &Check, form: Form) -> Answer {
         let wanted = with_those_named(&report.input.text, &options.store);
         report.diagnostics.iter_mut().for_each(|one| leave_out_others(one, &wanted));
     }
-    let tallies = tallies(report.keyspace.as_ref(), &options.store);
+    // What one pattern is refused for does not hide what the others cost.
+    let others = match report.is_sound() || options.store.is_empty() {
+        true => None,
+        false => keyspace::read_for(&report.input.text, &[]).keyspace,
+    };
+    let plans = report.keyspace.as_ref().or(others.as_ref()).map(plans).unwrap_or_default();
+    let tallies = tallies(&plans, &options.store);
     let output = if form.json {
         json::text(&Checked {
             problems: json::Problems::of(&report),
@@ -58,7 +79,10 @@ pub(crate) fn run(options: &Check, form: Form) -> Answer {
             stores: tallies,
         })
     } else {
-        described(&report, &tallies, &options.file, form.style)
+        let asked = StoreKind::ALL.into_iter().filter(|store| options.store.contains(store));
+        let prices = asked.map(|store| explain::prices(&plans, store));
+        let prices = if plans.is_empty() { Vec::new() } else { prices.collect() };
+        described(&report, &tallies, &prices, &options.file, form.style)
     };
     let status = if report.is_sound() { Status::Done } else { Status::Problems };
     Answer { status, ..Answer::done(output) }
@@ -107,16 +131,22 @@ fn named_stores(diagnostic: &Diagnostic) -> String {
     stores.map(|store| store.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn tallies(keyspace: Option<&Keyspace>, asked: &[StoreKind]) -> Vec<Tally> {
-    let Some(keyspace) = keyspace else { return Vec::new() };
-    let plans = plans(keyspace);
+fn tallies(plans: &[Plan], asked: &[StoreKind]) -> Vec<Tally> {
+    if plans.is_empty() {
+        return Vec::new();
+    }
     let shown = StoreKind::ALL.into_iter();
     let shown = shown.filter(|store| asked.is_empty() || asked.contains(store));
-    shown.map(|store| tally(&plans, store)).collect()
+    let mut tallies: Vec<Tally> = shown.map(|store| tally(plans, store)).collect();
+    if asked.is_empty() {
+        tallies.iter_mut().for_each(|tally| tally.patterns.clear());
+    }
+    tallies
 }
 
 fn tally(plans: &[Plan], store: StoreKind) -> Tally {
-    let mut tally = Tally { store: store.name(), native: 0, assisted: 0, refused: 0 };
+    let patterns = plans.iter().map(|plan| price(plan, store)).collect();
+    let mut tally = Tally { store: store.name(), native: 0, assisted: 0, refused: 0, patterns };
     for plan in plans {
         match plan.answer(store) {
             plan::Answer::Native(_) => tally.native += 1,
@@ -127,19 +157,43 @@ fn tally(plans: &[Plan], store: StoreKind) -> Tally {
     tally
 }
 
-fn described(report: &Report, tallies: &[Tally], path: &str, style: Style) -> String {
+fn price(plan: &Plan, store: StoreKind) -> Price {
+    let answer = plan.answer(store);
+    let price = match answer {
+        plan::Answer::Assisted { price, .. } => Some(price.clone()),
+        _ => None,
+    };
+    Price {
+        name: plan.pattern.name.value.clone(),
+        answer: answer.word(),
+        round_trips: answer.bounds().map(|bounds| bounds.round_trips),
+        price,
+    }
+}
+
+fn described(
+    report: &Report,
+    tallies: &[Tally],
+    prices: &[String],
+    path: &str,
+    style: Style,
+) -> String {
     let mut text = report.drawn(style, Severity::Warning);
     match &report.keyspace {
         Some(keyspace) if report.is_sound() => {
             text.push_str(&success_line(report, keyspace));
             text.push('\n');
             text.push_str(&table(tallies));
+            prices.iter().for_each(|price| text.push_str(&format!("\n{price}")));
             text.push_str(&notes(report));
             text.push_str(&format!(
                 "\narguments and costs of a pattern: keyway explain {path} PATTERN\n"
             ));
         }
-        _ => text.push_str(&report.closing_line()),
+        _ => {
+            prices.iter().for_each(|price| text.push_str(&format!("{price}\n")));
+            text.push_str(&report.closing_line());
+        }
     }
     text
 }
@@ -171,7 +225,7 @@ fn size(keyspace: &Keyspace) -> Size {
 fn table(tallies: &[Tally]) -> String {
     let mut text = format!("{:14}{:>8}{:>10}{:>9}\n", "store", "native", "assisted", "refused");
     for tally in tallies {
-        let Tally { store, native, assisted, refused } = tally;
+        let Tally { store, native, assisted, refused, .. } = tally;
         text.push_str(&format!("{store:14}{native:>8}{assisted:>10}{refused:>9}\n"));
     }
     text

@@ -94,7 +94,7 @@ fn object(problem: &Problem, key: &str) -> serde_json::Value {
 
 /// The members after the problems, and the end of the object.
 fn totals(counts: &ScrubCounts) -> String {
-    let ScrubCounts { rows, entries, problems, repaired } = counts;
+    let ScrubCounts { rows, entries, problems, repaired, parts: _ } = counts;
     format!(
         "\"complete\": true, \"rows\": {rows}, \"entries\": {entries}, \
          \"found\": {problems}, \"repaired\": {repaired}}}"

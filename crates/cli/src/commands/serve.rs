@@ -60,8 +60,10 @@ async fn serve(options: &Serve, opened: &Opened, form: Form) -> Result<(), Failu
                     something in front of this server encrypt\n";
         write_complaint(note);
     }
+    // Whoever reads where it is may tell it to stop at once.
+    let stop = told_to_stop();
     tell(&service, opened, &address, first.as_ref(), form);
-    listening.serve(told_to_stop()).await;
+    listening.serve(stop).await;
     Ok(service.book.close().await?)
 }
 
@@ -88,15 +90,13 @@ async fn first_token(book: &Book, keyspace: &Keyspace) -> Result<Option<First>, 
         return Ok(None);
     }
     let user = local_user(keyspace);
-    let (token, kept) = book
-        .create(NewToken {
-            user: Some(user.clone()),
-            is_operator: true,
-            label: Some("made when the server was first started".to_string()),
-            ..NewToken::default()
-        })
-        .await?;
-    book.note("keyway serve", "token created", Some(&kept.id)).await?;
+    let wanted = NewToken {
+        user: Some(user.clone()),
+        is_operator: true,
+        label: Some("made when the server was first started".to_string()),
+        ..NewToken::default()
+    };
+    let (token, _) = book.create_by("keyway serve", wanted).await?;
     Ok(Some(First { token: token.reveal(), user }))
 }
 
@@ -151,19 +151,26 @@ fn tell(service: &Arc<Service>, opened: &Opened, address: &str, first: Option<&F
     let _ = write_output(&text);
 }
 
-/// Waits for Ctrl-C, or for whoever looks after the machine.
-async fn told_to_stop() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+/// Waits for Ctrl-C, or for whoever looks after the machine. Both are heard from now on, whether
+/// somebody waits already or not.
+#[cfg(unix)]
+fn told_to_stop() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate)] = heard else {
+            // Nobody listens for them, so they end the program by themselves.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
     }
-    let _ = interrupt.await;
+}
+
+/// Waits for Ctrl-C.
+#[cfg(not(unix))]
+async fn told_to_stop() {
+    let _ = tokio::signal::ctrl_c().await;
 }

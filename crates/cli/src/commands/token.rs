@@ -77,8 +77,7 @@ async fn create(options: &TokenCreate, book: &Book, form: Form) -> Result<Answer
         label: options.label.clone(),
         expires_at,
     };
-    let (token, kept) = book.create(wanted).await?;
-    book.note(ACTOR, "token created", Some(&kept.id)).await?;
+    let (token, kept) = book.create_by(ACTOR, wanted).await?;
     if form.json {
         let mut shown = object(&kept);
         if let Some(object) = shown.as_object_mut() {
@@ -107,11 +106,10 @@ async fn list(book: &Book, form: Form) -> Result<Answer, Failure> {
 }
 
 async fn revoke(options: &TokenRevoke, book: &Book, form: Form) -> Result<Answer, Failure> {
-    if !book.revoke(&options.id).await? {
+    if !book.revoke_by(ACTOR, &options.id).await? {
         let problem = format!("there is no token `{}` that could be revoked", options.id);
         return Err(Failure::problem(problem, "keyway token list FILE shows their ids"));
     }
-    book.note(ACTOR, "token revoked", Some(&options.id)).await?;
     Ok(Answer::done(match form.json {
         true => json::text(&json!({ "revoked": options.id })),
         false => format!("revoked {}; servers notice within 10 seconds\n", options.id),

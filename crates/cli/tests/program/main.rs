@@ -14,6 +14,7 @@ mod files;
 #[cfg(unix)]
 mod kinds;
 mod load;
+mod mcp;
 mod readme;
 mod reference;
 mod rows;
@@ -23,6 +24,7 @@ mod sessions;
 mod shell;
 mod show;
 mod stores;
+mod tools;
 
 use std::fs;
 use std::io::Write;
@@ -87,6 +89,21 @@ impl Shop {
     }
 }
 
+/// The scaffold's file in a directory.
+fn scaffold(directory: &Directory) -> String {
+    let file = directory.path("keyspace.toml");
+    fs::copy(root().join("apps/scaffold/keyspace.toml"), &file).unwrap();
+    file
+}
+
+/// A token that is made for whoever calls the patterns of a file.
+#[track_caller]
+fn token(file: &str, caller: &[&str]) -> String {
+    let made = keyway(&[&["token", "create", file], caller].concat());
+    assert_eq!(made.status, 0, "{}", made.complaint);
+    made.output.trim().to_string()
+}
+
 /// Runs the program with standard input and variables.
 #[track_caller]
 fn keyway_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
@@ -105,7 +122,7 @@ fn keyway_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> R
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keyway"));
     command.args(arguments).current_dir(root());
-    for variable in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for variable in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "KEYWAY_TOKEN"] {
         command.env_remove(variable);
     }
     command

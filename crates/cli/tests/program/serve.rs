@@ -1,6 +1,6 @@
 //! `keyway serve` and `keyway token`, as people use them.
 
-use crate::{Directory, command, keyway, root};
+use crate::{Directory, command, keyway, scaffold, token};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -75,12 +75,19 @@ impl Server {
     }
 
     /// Tells it to end, and answers its exit status.
-    fn end(mut self) -> Option<i32> {
+    fn end(self) -> Option<i32> {
+        self.ended().0
+    }
+
+    /// The same, with all that it logged.
+    fn ended(mut self) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         assert!(
             std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success()
         );
-        self.child.wait().unwrap().code()
+        let mut logged = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut logged).unwrap();
+        (self.child.wait().unwrap().code(), logged)
     }
 
     fn kill(mut self) {
@@ -96,17 +103,10 @@ impl Drop for Server {
     }
 }
 
-/// The scaffold's file in a directory.
-fn file(directory: &Directory) -> String {
-    let file = directory.path("keyspace.toml");
-    fs::copy(root().join("apps/scaffold/keyspace.toml"), &file).unwrap();
-    file
-}
-
 #[test]
 fn a_token_is_shown_once_and_works_ever_after() {
     let directory = Directory::new("serve-token");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let server = Server::start(&file, &[]);
     let token = server.token().to_string();
     assert!(token.starts_with("kw_operator_"), "{token}");
@@ -132,7 +132,7 @@ fn a_token_is_shown_once_and_works_ever_after() {
 #[test]
 fn what_was_acknowledged_is_there_after_a_kill() {
     let directory = Directory::new("serve-kill");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let server = Server::start(&file, &[]);
     let token = server.token().to_string();
     let titles: Vec<String> = (0..20).map(|number| format!("{number}")).collect();
@@ -144,7 +144,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
 #[test]
 fn tokens_are_made_and_revoked_while_a_server_runs() {
     let directory = Directory::new("serve-tokens");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let server = Server::start(&file, &[]);
     let made =
         keyway(&["token", "create", &file, "--as", "ann", "--role", "admin", "--label", "laptop"]);
@@ -173,7 +173,7 @@ fn tokens_are_made_and_revoked_while_a_server_runs() {
 #[test]
 fn a_token_must_be_somebodys() {
     let directory = Directory::new("serve-nobody");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let refused = keyway(&["token", "create", &file]);
     assert_eq!(refused.status, 2);
     assert!(refused.complaint.contains("--as USER"), "{}", refused.complaint);
@@ -188,7 +188,7 @@ fn a_token_must_be_somebodys() {
 #[test]
 fn what_cannot_be_served_is_told_with_its_fix() {
     let directory = Directory::new("serve-refused");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let serve = |more: &[&str]| keyway(&[&["serve", &file, "--store", "memory:"], more].concat());
     let open = serve(&["--trust-callers", "--listen", "0.0.0.0:0"]);
     assert_eq!(open.status, 2, "{}", open.complaint);
@@ -207,7 +207,7 @@ fn what_cannot_be_served_is_told_with_its_fix() {
 #[test]
 fn a_second_server_on_one_engine_is_refused() {
     let directory = Directory::new("serve-twice");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let server = Server::start(&file, &[]);
     let second = keyway(&["serve", &file, "--listen", "127.0.0.1:0"]);
     assert_eq!(second.status, 4, "{}", second.complaint);
@@ -217,7 +217,7 @@ fn a_second_server_on_one_engine_is_refused() {
 #[test]
 fn traces_reach_a_collector() {
     let directory = Directory::new("serve-traces");
-    let file = file(&directory);
+    let file = scaffold(&directory);
     let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", collector.local_addr().unwrap());
     let received = std::thread::spawn(move || {
@@ -250,4 +250,102 @@ fn traces_reach_a_collector() {
     assert!(received.contains("/health"), "{received}");
     let refused = keyway(&["serve", &file, "--traces", "collector:4318"]);
     assert_eq!(refused.status, 2, "{}", refused.complaint);
+}
+
+/// One call that is answered, one that is refused, and an operator who looks at rows.
+fn some_requests(file: &str, log: &[&str]) -> (String, String) {
+    let server = Server::start(file, log);
+    let token = server.token().to_string();
+    server.write_note(&token, "Milk");
+    assert_eq!(server.ask(&token, "GET", "/list_notes?limit=secret", "").0, 400);
+    assert_eq!(server.ask(&token, "GET", "/-/api/rows/notes", "").0, 200);
+    let (status, logged) = server.ended();
+    assert_eq!(status, Some(0), "{logged}");
+    (token, logged)
+}
+
+#[test]
+fn requests_are_logged_as_json() {
+    let directory = Directory::new("serve-log-json");
+    let log = ["--log", "requests", "--log-form", "json"];
+    let (token, logged) = some_requests(&scaffold(&directory), &log);
+    let lines: Vec<Json> = logged
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+        .collect();
+    let of = |path: &str| {
+        let found = lines.iter().find(|line| line["message"] == "request" && line["path"] == path);
+        found.unwrap_or_else(|| panic!("{path} is not in\n{logged}"))
+    };
+    let saved = of("/save_note");
+    assert_eq!((&saved["method"], &saved["status"]), (&json!("POST"), &json!(200)), "{saved}");
+    assert_eq!((&saved["level"], &saved["rows"]), (&json!("INFO"), &json!(1)), "{saved}");
+    assert!(saved["microseconds"].as_u64().unwrap() > 0, "{saved}");
+    assert!(saved["round_trips"].as_u64().unwrap() > 0, "{saved}");
+    assert!(saved["timestamp"].is_string() && saved.get("problem").is_none(), "{saved}");
+    let refused = of("/list_notes");
+    assert_eq!(refused["status"], 400, "{refused}");
+    assert_eq!(refused["problem"], "argument", "{refused}");
+    let audit =
+        lines.iter().find(|line| line["message"] == "audit" && line["action"] == "rows read");
+    let audit = audit.unwrap_or_else(|| panic!("no audit in\n{logged}"));
+    assert_eq!(audit["subject"], "notes", "{audit}");
+    // Neither what was asked for nor who may ask belongs into a log.
+    assert!(!logged.contains("secret") && !logged.contains("Milk"), "{logged}");
+    assert!(!logged.contains(&token[token.len() - 50..]), "{logged}");
+}
+
+#[test]
+fn requests_are_logged_as_lines_where_they_are_asked_for() {
+    let directory = Directory::new("serve-log-text");
+    let (_, logged) = some_requests(&scaffold(&directory), &["--log", "requests"]);
+    let line = logged.lines().find(|line| line.contains("/save_note"));
+    let line = line.unwrap_or_else(|| panic!("no request in\n{logged}"));
+    for part in ["INFO request", "method=POST", "status=200", "rows=1"] {
+        assert!(line.contains(part), "{part} is not in {line}");
+    }
+    // Bytes that colour a terminal are for terminals.
+    assert!(!logged.contains('\u{1b}'), "{logged}");
+    let directory = Directory::new("serve-log-usual");
+    assert_eq!(some_requests(&scaffold(&directory), &[]).1, "");
+}
+
+const TENANTS: &str = r#"
+[keyspace]
+name = "tenants"
+
+[collection.projects]
+key    = "tenant:{tenant_id: text}:user:{user_id: text}:projects | {project_id: text}"
+tenant = "tenant_id"
+owner  = "user_id"
+fields = { name = "text" }
+expect = { rows_per_group = 100 }
+
+[pattern.start_project]
+insert = "projects"
+
+[pattern.projects]
+list = "projects"
+page = 50
+"#;
+
+#[test]
+fn a_token_is_of_a_tenant() {
+    let directory = Directory::new("serve-tenants");
+    let file = directory.write("keyspace.toml", TENANTS);
+    let server = Server::start(&file, &[]);
+    let [red, blue] =
+        ["red", "blue"].map(|tenant| token(&file, &["--as", "ann", "--tenant", tenant]));
+    let body = r#"{"project_id": "p", "name": "Rockets"}"#;
+    let (status, started) = server.ask(&red, "POST", "/start_project", body);
+    assert_eq!((status, &started["row"]["tenant_id"]), (200, &json!("red")), "{started}");
+    assert_eq!(server.ask(&red, "GET", "/projects", "").1["rows"], json!([started["row"]]));
+    assert_eq!(server.ask(&blue, "GET", "/projects", "").1["rows"], json!([]));
+    // Whoever has no tenant has no projects.
+    assert_eq!(server.ask(server.token(), "GET", "/projects", "").0, 403);
+    let listed = keyway(&["token", "list", &file]);
+    for tenant in ["red", "blue"] {
+        assert!(listed.output.contains(tenant), "{}", listed.output);
+    }
+    assert_eq!(server.end(), Some(0));
 }

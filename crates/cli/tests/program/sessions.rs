@@ -49,7 +49,7 @@ fn the_session_of_outgrowing_one_machine_prints_what_the_page_says() {
     let directory = Directory::new("outgrow");
     let chat = std::fs::read_to_string(root().join("apps/chat/keyspace.toml")).unwrap();
     directory.write("keyspace.toml", &chat);
-    assert!(play(OUTGROW, &page, &directory) > 4, "the sessions were found");
+    assert!(play(OUTGROW, &page, &directory) > 6, "the sessions were found");
 }
 
 /// The keyspace files of a page.

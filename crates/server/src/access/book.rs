@@ -8,6 +8,7 @@ use data::{Caller, Error, ErrorKind, Result};
 use keyway::{CommitId, Keyway, SystemClock, SystemRandom, Timestamp};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use kept::TokenKind;
@@ -30,6 +31,8 @@ pub struct Book {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     known: RwLock<HashMap<String, Known>>,
+    /// Tokens that were revoked here, counted while `known` is locked.
+    revocations: AtomicU64,
 }
 
 /// A token that was looked up a moment ago.
@@ -39,7 +42,10 @@ struct Known {
     pepper: [u8; 32],
     principal: Arc<Principal>,
     expires_at: Option<Milliseconds>,
+    is_revoked: bool,
     until: Milliseconds,
+    /// How many had been revoked when it was looked up.
+    revocations: u64,
 }
 
 /// A token to be made.
@@ -103,13 +109,39 @@ impl Book {
         let kept = kept::KeywayAccess::open_with(Keyway::builder(), url).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let random: Arc<dyn Random> = Arc::new(SystemRandom::start()?);
-        Ok(Book { kept, peppers, clock, random, known: RwLock::default() })
+        Ok(Book {
+            kept,
+            peppers,
+            clock,
+            random,
+            known: RwLock::default(),
+            revocations: AtomicU64::new(0),
+        })
     }
 
-    /// Makes a token. Its text is in the answer and nowhere else.
+    /// Makes a token. Its text is in the answer and nowhere else. Whoever makes it is noted first:
+    /// what cannot be noted is not done.
+    pub async fn create_by(&self, actor: &str, wanted: NewToken) -> Result<(Token, Kept)> {
+        let token = self.draw(&wanted);
+        self.note(actor, "token created", Some(&token.id)).await?;
+        let kept = self.add(&token, wanted).await?;
+        Ok((token, kept))
+    }
+
+    /// The same without a note, for programs that keep an account of their own.
     pub async fn create(&self, wanted: NewToken) -> Result<(Token, Kept)> {
+        let token = self.draw(&wanted);
+        let kept = self.add(&token, wanted).await?;
+        Ok((token, kept))
+    }
+
+    /// A token that is worth nothing before it is added.
+    fn draw(&self, wanted: &NewToken) -> Token {
         let kind = if wanted.is_operator { Kind::Operator } else { Kind::User };
-        let token = Token::new(kind, self.random.as_ref());
+        Token::new(kind, self.random.as_ref())
+    }
+
+    async fn add(&self, token: &Token, wanted: NewToken) -> Result<Kept> {
         let (pepper, key) = self.peppers.newest();
         let hash = token.hash(key).as_bytes().to_vec();
         let kept_kind = if wanted.is_operator { TokenKind::Operator } else { TokenKind::User };
@@ -128,8 +160,7 @@ impl Book {
         if let Some(expires_at) = wanted.expires_at {
             call = call.expires_at(Timestamp(expires_at));
         }
-        let row = call.await?.row;
-        Ok((token, shown(&row)))
+        Ok(shown(&call.await?.row))
     }
 
     /// Every token, in the order of their ids.
@@ -151,10 +182,24 @@ impl Book {
         }
     }
 
-    /// Revokes a token; false if there is none, or it was revoked before.
+    /// Revokes a token; false if there is none, or it was revoked before. Whoever revokes it is
+    /// noted first, if there is something to do.
+    pub async fn revoke_by(&self, actor: &str, id: &str) -> Result<bool> {
+        let row = self.kept.as_user("book").token(id).await?;
+        if row.is_none_or(|row| row.revoked_at.is_some()) {
+            return Ok(false);
+        }
+        self.note(actor, "token revoked", Some(id)).await?;
+        self.revoke(id).await
+    }
+
+    /// The same without a note.
     pub async fn revoke(&self, id: &str) -> Result<bool> {
         let revoked = self.kept.as_user("book").revoke_token(id).await;
-        self.known.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.remove(id);
+        self.revocations.fetch_add(1, Ordering::SeqCst);
+        drop(known);
         match revoked {
             Ok(_) => Ok(true),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Conflict) => {
@@ -170,44 +215,63 @@ impl Book {
         if let Some(known) = self.known(&token.id, now) {
             return Ok(known.judge(token, now));
         }
-        let row = self.kept.as_user("book").token(token.id.as_str()).await?;
-        let Some((row, pepper)) = row.and_then(|row| {
-            let pepper = *self.peppers.key(&row.pepper)?;
-            Some((row, pepper))
-        }) else {
+        let Some((known, used_at)) = self.look_up(&token.id, now).await? else {
             // As much work as for one that is there.
             let _ = token.hash(&[0; 32]) == blake3::Hash::from_bytes([0; 32]);
             return Ok(None);
         };
-        let hash: [u8; 32] = row.hash.to_vec().try_into().map_err(|_| damaged(&token.id))?;
-        let is_operator = row.kind == TokenKind::Operator;
-        let mut caller = Caller::nobody();
-        if let Some(user) = &row.user {
-            caller = Caller::user(user);
+        let found = known.judge(token, now);
+        if found.is_some() {
+            self.keep(&token.id, known);
+            self.note_use(&token.id, used_at, now).await;
         }
+        Ok(found)
+    }
+
+    /// Whether a token that was shown before is still worth something.
+    pub async fn lives(&self, id: &str) -> Result<bool> {
+        let now = self.clock.now();
+        if let Some(known) = self.known(id, now) {
+            return Ok(known.lives(now));
+        }
+        let Some((known, _)) = self.look_up(id, now).await? else { return Ok(false) };
+        let lives = known.lives(now);
+        if lives {
+            self.keep(id, known);
+        }
+        Ok(lives)
+    }
+
+    /// A token as it is kept, and when it was last used.
+    async fn look_up(
+        &self,
+        id: &str,
+        now: Milliseconds,
+    ) -> Result<Option<(Known, Option<Milliseconds>)>> {
+        let revocations = self.revocations.load(Ordering::SeqCst);
+        let Some(row) = self.kept.as_user("book").token(id).await? else { return Ok(None) };
+        let Some(pepper) = self.peppers.key(&row.pepper).copied() else { return Ok(None) };
+        let hash: [u8; 32] = row.hash.to_vec().try_into().map_err(|_| damaged(id))?;
+        let mut caller = row.user.as_ref().map_or_else(Caller::nobody, Caller::user);
         if let Some(tenant) = &row.tenant {
             caller = caller.of_tenant(tenant);
         }
         caller = row.roles.iter().fold(caller, |caller, role| caller.with_role(role));
-        let caller = Arc::new(caller);
-        let principal =
-            Principal { token: Some(Arc::from(token.id.as_str())), caller, is_operator };
+        let principal = Principal {
+            token: Some(Arc::from(id)),
+            caller: Arc::new(caller),
+            is_operator: row.kind == TokenKind::Operator,
+        };
         let known = Known {
             hash: blake3::Hash::from_bytes(hash),
             pepper,
             principal: Arc::new(principal),
             expires_at: row.expires_at.map(|at| at.0),
+            is_revoked: row.revoked_at.is_some(),
             until: now + i64::try_from(KNOWN_FOR.as_millis()).unwrap_or(i64::MAX),
+            revocations,
         };
-        if row.revoked_at.is_some() {
-            return Ok(None);
-        }
-        let found = known.judge(token, now);
-        if found.is_some() {
-            self.keep(&token.id, known);
-            self.note_use(&token.id, row.used_at.map(|at| at.0), now).await;
-        }
-        Ok(found)
+        Ok(Some((known, row.used_at.map(|at| at.0))))
     }
 
     fn known(&self, id: &str, now: Milliseconds) -> Option<Known> {
@@ -215,9 +279,13 @@ impl Book {
         known.get(id).filter(|known| now < known.until).cloned()
     }
 
+    /// Keeps a token, unless one was revoked since it was looked up: it may be that one.
     fn keep(&self, id: &str, known: Known) {
         let now = self.clock.now();
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.revocations != self.revocations.load(Ordering::SeqCst) {
+            return;
+        }
         if all.len() >= KNOWN_MAX {
             all.retain(|_, known| now < known.until);
         }
@@ -286,10 +354,14 @@ impl Book {
 
 impl Known {
     fn judge(&self, token: &Token, now: Milliseconds) -> Option<Arc<Principal>> {
-        // Hashes of this kind are compared in constant time.
+        // Hashes of this kind are compared in constant time, and before anything else is looked at:
+        // whoever guesses learns nothing of a token that has ended or was revoked.
         let is_same = token.hash(&self.pepper) == self.hash;
-        let lives = self.expires_at.is_none_or(|at| now < at);
-        (is_same && lives).then(|| self.principal.clone())
+        (is_same && self.lives(now)).then(|| self.principal.clone())
+    }
+
+    fn lives(&self, now: Milliseconds) -> bool {
+        !self.is_revoked && self.expires_at.is_none_or(|at| now < at)
     }
 }
 
@@ -316,5 +388,25 @@ fn damaged(id: &str) -> Error {
 impl fmt::Debug for Book {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Book").field("peppers", &self.peppers).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_read_before_a_revocation_is_not_kept_after_it() {
+        let random = SystemRandom::start().unwrap();
+        let book = Book::open("memory:", Peppers::random(&random)).await.unwrap();
+        let wanted = NewToken { user: Some("ann".to_string()), ..NewToken::default() };
+        let (token, _) = book.create(wanted).await.unwrap();
+        let read = book.look_up(&token.id, book.clock.now()).await.unwrap();
+        let (known, _) = read.unwrap();
+        assert!(book.revoke(&token.id).await.unwrap());
+        // Whoever read it comes to keep it only now.
+        book.keep(&token.id, known);
+        assert!(!book.lives(&token.id).await.unwrap());
+        assert_eq!(book.principal(&token).await.unwrap(), None);
     }
 }

@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data::clock::Random;
 use std::fmt;
+use zeroize::Zeroizing;
 
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ID_LETTERS: usize = 12;
@@ -51,14 +52,15 @@ pub struct Token {
     pub kind: Kind,
     /// Its public part.
     pub id: String,
-    secret: [u8; SECRET_BYTES],
+    /// Wiped when it is dropped.
+    secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
 impl Token {
     /// A new token.
     pub fn new(kind: Kind, random: &dyn Random) -> Token {
-        let mut secret = [0; SECRET_BYTES];
-        random.fill(&mut secret);
+        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
+        random.fill(secret.as_mut_slice());
         Token { kind, id: letters(random, ID_LETTERS), secret }
     }
 
@@ -69,9 +71,10 @@ impl Token {
         let (front, secret) = front.split_at_checked(front.len().checked_sub(SECRET_LETTERS)?)?;
         let (kind, id) = front.strip_prefix("kw_")?.strip_suffix('_')?.split_once('_')?;
         // The decoder may want room for letters that are not there.
-        let mut decoded = [0; SECRET_BYTES + 1];
-        let count = URL_SAFE_NO_PAD.decode_slice(secret, &mut decoded).ok()?;
-        let secret = *decoded.first_chunk::<SECRET_BYTES>().filter(|_| count == SECRET_BYTES)?;
+        let mut decoded = Zeroizing::new([0; SECRET_BYTES + 1]);
+        let count = URL_SAFE_NO_PAD.decode_slice(secret, decoded.as_mut_slice()).ok()?;
+        let secret = decoded.first_chunk::<SECRET_BYTES>().filter(|_| count == SECRET_BYTES)?;
+        let secret = Zeroizing::new(*secret);
         let token = Token { kind: Kind::from_name(kind)?, id: id.to_string(), secret };
         let is_whole = id.len() == ID_LETTERS && !id.contains('_');
         (is_whole && sum(text.get(..text.len() - CHECKSUM_LETTERS)?) == *checksum.as_bytes())
@@ -80,7 +83,7 @@ impl Token {
 
     /// The whole text: the only time the secret is shown.
     pub fn reveal(&self) -> String {
-        let secret = URL_SAFE_NO_PAD.encode(self.secret);
+        let secret = URL_SAFE_NO_PAD.encode(self.secret.as_slice());
         let front = format!("kw_{}_{}_{secret}_", self.kind.name(), self.id);
         let checksum = sum(&front).map(char::from);
         front.chars().chain(checksum).collect()
@@ -89,7 +92,7 @@ impl Token {
     /// What is kept of the secret. A fast hash is right for 256 random bits: a slow one would only
     /// let strangers keep the processor busy.
     pub fn hash(&self, pepper: &[u8; 32]) -> blake3::Hash {
-        blake3::keyed_hash(pepper, &self.secret)
+        blake3::keyed_hash(pepper, self.secret.as_slice())
     }
 }
 
@@ -157,7 +160,7 @@ mod tests {
     fn c2_a_token_is_never_printed_by_accident() {
         let random = SystemRandom::start().unwrap();
         let token = Token::new(Kind::User, &random);
-        let secret = URL_SAFE_NO_PAD.encode(token.secret);
+        let secret = URL_SAFE_NO_PAD.encode(token.secret.as_slice());
         assert!(!format!("{token:?}").contains(&secret));
         assert!(!token.hash(&[1; 32]).to_hex().contains(&secret));
         assert_ne!(token.hash(&[1; 32]), token.hash(&[2; 32]));

@@ -1,12 +1,11 @@
 //! The way in: a printed code becomes a session, and an operator becomes a user for a while.
 
 use super::sent::{Sent, answered};
-use crate::http::Operator;
-use crate::http::Peer;
 use crate::http::problem::Problem;
+use crate::http::{InPath, Operator, Peer};
 use crate::service::Service;
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use data::Caller;
@@ -76,7 +75,7 @@ pub async fn begin(
 pub async fn end(
     State(service): State<Arc<Service>>,
     operator: Operator,
-    Path(id): Path<String>,
+    InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     operator.note(&service, "session ended", &id).await?;
     Ok(answered(&json!({ "ended": service.sessions.end(&id) })))

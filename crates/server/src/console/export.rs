@@ -1,7 +1,8 @@
 //! Rows as JSON Lines, as `keyway export` writes them and `keyway import` reads them.
 //!
 //! A page is read when the one before it has been taken: whoever reads slowly costs two pages of
-//! memory. Whatever goes wrong on the way cuts the response, and the last line is missing.
+//! memory. Whatever goes wrong on the way cuts the response, and the last line is missing; so does
+//! the end of the token, which is looked at before each page.
 
 use super::rows;
 use crate::http::Operator;
@@ -14,7 +15,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use data::maintain;
+use data::{Error, ErrorKind, maintain};
 use futures_util::stream;
 use serde_json::json;
 use std::io;
@@ -54,7 +55,7 @@ pub async fn lines(
     };
     let (sender, mut receiver) = mpsc::channel(1);
     tokio::spawn(async move {
-        if let Err(error) = write(&service, &names, &sender).await {
+        if let Err(error) = write(&service, &operator, &names, &sender).await {
             tracing::error!(%error, "an export was cut");
             let cut = io::Error::other("the export cannot go on");
             // Nobody may be reading any more.
@@ -71,7 +72,12 @@ pub async fn lines(
     Ok((headers, Body::from_stream(lines)).into_response())
 }
 
-async fn write(service: &Service, names: &[String], sender: &Lines) -> data::Result<()> {
+async fn write(
+    service: &Service,
+    operator: &Operator,
+    names: &[String],
+    sender: &Lines,
+) -> data::Result<()> {
     let runtime = service.keyway.runtime();
     let (store, clock) = (runtime.store().as_ref(), runtime.options().clock.as_ref());
     let name = &service.keyway.keyspace().name.value;
@@ -82,6 +88,9 @@ async fn write(service: &Service, names: &[String], sender: &Lines) -> data::Res
     let mut export = maintain::Export::new(store, runtime.schema(), clock, Some(names))?;
     let mut count = 0;
     while let Some(page) = export.next().await? {
+        if !service.still_knows(&operator.0).await? {
+            return Err(Error::new(ErrorKind::Denied, "the token has ended or was revoked"));
+        }
         let mut text = String::new();
         for row in &page {
             text.push_str(&row.to_json()?.to_string());

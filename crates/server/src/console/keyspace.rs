@@ -1,11 +1,10 @@
 //! What is served, as the page draws it: collections, indexes, patterns, plans and layouts.
 
 use super::sent::answered;
-use crate::http::Operator;
-use crate::http::is_offered;
 use crate::http::problem::Problem;
+use crate::http::{InPath, Operator, is_offered};
 use crate::service::Service;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use data::request::Prepared;
@@ -52,7 +51,7 @@ pub async fn whole(State(service): State<Arc<Service>>, _: Operator) -> Response
 pub async fn plan(
     State(service): State<Arc<Service>>,
     _: Operator,
-    Path(name): Path<String>,
+    InPath(name): InPath<String>,
 ) -> Result<Response, Problem> {
     let runtime = service.keyway.runtime();
     let position = service.positions.get(&name).copied();
@@ -70,7 +69,7 @@ pub async fn plan(
 pub async fn layout(
     State(service): State<Arc<Service>>,
     _: Operator,
-    Path(store): Path<String>,
+    InPath(store): InPath<String>,
 ) -> Result<Response, Problem> {
     let Some(kind) = StoreKind::from_name(&store) else {
         let title = "there is no such kind of store";

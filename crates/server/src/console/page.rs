@@ -1,7 +1,7 @@
 //! The page and its parts, as they were when the program was built.
 
+use crate::http::InPath;
 use crate::http::problem::Problem;
-use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -49,7 +49,7 @@ pub async fn page(headers: HeaderMap) -> Response {
 }
 
 /// One of its parts.
-pub async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+pub async fn asset(InPath(name): InPath<String>, headers: HeaderMap) -> Response {
     part(&name, &headers)
 }
 

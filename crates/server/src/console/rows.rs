@@ -4,11 +4,10 @@
 //! What has ended is not shown.
 
 use super::sent::answered;
-use crate::http::Operator;
 use crate::http::problem::Problem;
-use crate::http::query;
+use crate::http::{InPath, Operator, query};
 use crate::service::Service;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine;
@@ -43,22 +42,25 @@ struct Asked {
 pub async fn page(
     State(service): State<Arc<Service>>,
     operator: Operator,
-    Path(name): Path<String>,
+    InPath(name): InPath<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let runtime = service.keyway.runtime();
     let collection = collection(runtime, &name)?;
     let asked = read(query.as_deref().unwrap_or_default())?;
-    if asked.after.is_none() {
-        let under = asked.under.as_deref().map(|under| format!(" under {under}"));
-        let subject = format!("{name}{}", under.unwrap_or_default());
-        operator.note(&service, "rows read", &subject).await?;
-    }
     let range = match asked.under.as_deref() {
         None => Way::All(whole(collection.key.space)),
         Some(text) => under(runtime, collection, text)?,
     };
     let after = asked.after.as_deref().map(|text| key(collection, text)).transpose()?;
+    let mut subject = name;
+    if let Some(under) = &asked.under {
+        subject.push_str(&format!(" under {under}"));
+    }
+    if let Some(after) = &after {
+        subject.push_str(&format!(" after {}", key_text(runtime.schema(), after)?));
+    }
+    operator.note(&service, "rows read", &subject).await?;
     let found = look(runtime, &range, after, asked.limit).await?;
     let shape = Arc::new(AnswerShape::whole(runtime.schema(), collection));
     let rows = found.0.iter().map(|keyed| shown(runtime, &shape, keyed));
@@ -70,7 +72,7 @@ pub async fn page(
 pub async fn one(
     State(service): State<Arc<Service>>,
     operator: Operator,
-    Path((name, row)): Path<(String, String)>,
+    InPath((name, row)): InPath<(String, String)>,
 ) -> Result<Response, Problem> {
     let runtime = service.keyway.runtime();
     let collection = collection(runtime, &name)?;

@@ -31,6 +31,8 @@ struct Run {
     ended_at: Option<Milliseconds>,
     state: Progress,
     counts: ScrubCounts,
+    /// Collections and indexes that there are to look at.
+    parts: u64,
     problems: Vec<Json>,
     task: Option<AbortHandle>,
 }
@@ -94,6 +96,7 @@ pub async fn start(
             ended_at: None,
             state: Progress::Running,
             counts: ScrubCounts::default(),
+            parts: scrub(&service, repair).parts(),
             problems: Vec::new(),
             task: Some(task.abort_handle()),
         });
@@ -123,17 +126,20 @@ pub async fn state(State(service): State<Arc<Service>>, _: Operator) -> Response
     shown(&service)
 }
 
-async fn run(service: Arc<Service>, repair: bool) {
+fn scrub(service: &Service, repair: bool) -> maintain::Scrub<'_> {
     let runtime = service.keyway.runtime();
-    let schema = runtime.schema();
-    let clock = runtime.options().clock.as_ref();
-    let scrub = maintain::Scrub {
+    maintain::Scrub {
         store: runtime.store().as_ref(),
-        schema,
-        clock,
+        schema: runtime.schema(),
+        clock: runtime.options().clock.as_ref(),
         random: runtime.options().random.as_ref(),
         repair,
-    };
+    }
+}
+
+async fn run(service: Arc<Service>, repair: bool) {
+    let scrub = scrub(&service, repair);
+    let (schema, clock) = (scrub.schema, scrub.clock);
     let mut seen = |problem: Option<&maintain::Problem>, counts: &ScrubCounts| {
         let mut last = service.console.scrubs.locked();
         let Some(run) = last.as_mut() else { return };
@@ -183,6 +189,8 @@ fn shown(service: &Service) -> Response {
         "by": run.by,
         "began_at": run.began_at,
         "ended_at": run.ended_at,
+        "parts": run.parts,
+        "parts_done": run.counts.parts,
         "rows": run.counts.rows,
         "entries": run.counts.entries,
         "found": run.counts.problems,

@@ -1,15 +1,16 @@
 //! How the console's requests are read, and answered.
 
+use crate::http::body;
 use crate::http::problem::Problem;
-use crate::http::strict;
-use axum::body::Body;
+use crate::service::Service;
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use data::Result;
-use http_body_util::{BodyExt, Limited};
+use data::value::strict;
 use serde_json::{Map, Value as Json};
+use std::sync::Arc;
 
 /// Bytes of a body, at most: the console sends a few words.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -18,32 +19,20 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Sent(Map<String, Json>);
 
-impl<S: Send + Sync> FromRequest<S> for Sent {
+impl FromRequest<Arc<Service>> for Sent {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Sent, Problem> {
-        let (parts, body) = request.into_parts();
-        read(&parts.headers, body).await.map(Sent)
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Sent, Problem> {
+        let (parts, sent) = request.into_parts();
+        if !body::is_json(&parts.headers) {
+            return Err(body::no_json());
+        }
+        let sent = body::arrived(service, &parts.headers, sent, BODY_BYTES_MAX).await?;
+        strict::object(&sent).map(Sent).map_err(|reason| {
+            let title = "the body is not the JSON that is expected here";
+            Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason.to_string())
+        })
     }
-}
-
-async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, Json>, Problem> {
-    // A page of another site can send forms and plain text without asking first, but not JSON.
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        let title = "send JSON, with Content-Type: application/json";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", title));
-    }
-    let body = Limited::new(body, BODY_BYTES_MAX).collect().await.map_err(|_| {
-        let title = "the body is larger than it may be, or did not arrive whole";
-        let problem = Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", title);
-        problem.with("bytes_max", BODY_BYTES_MAX)
-    })?;
-    strict::object(&body.to_bytes()).map_err(|reason| {
-        let title = "the body is not the JSON that is expected here";
-        Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason)
-    })
 }
 
 impl Sent {

@@ -2,10 +2,10 @@
 
 use super::sent::{Sent, answered};
 use crate::access::{Kept, NewToken};
-use crate::http::Operator;
 use crate::http::problem::Problem;
+use crate::http::{InPath, Operator};
 use crate::service::Service;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value as Json, json};
@@ -44,8 +44,7 @@ pub async fn create(
         label: sent.text("label")?,
         expires_at: expires_at.transpose()?,
     };
-    let (token, kept) = service.book.create(wanted).await?;
-    operator.note(&service, "token created", &kept.id).await?;
+    let (token, kept) = service.book.create_by(operator.0.name(), wanted).await?;
     Ok(answered(&json!({ "token": token.reveal(), "kept": shown(&kept) })))
 }
 
@@ -53,13 +52,12 @@ pub async fn create(
 pub async fn revoke(
     State(service): State<Arc<Service>>,
     operator: Operator,
-    Path(id): Path<String>,
+    InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
-    if !service.book.revoke(&id).await? {
+    if !service.book.revoke_by(operator.0.name(), &id).await? {
         let title = "there is no such token, or it was revoked before";
         return Err(Problem::new(StatusCode::NOT_FOUND, "not_found", title));
     }
-    operator.note(&service, "token revoked", &id).await?;
     Ok(answered(&json!({ "revoked": id })))
 }
 

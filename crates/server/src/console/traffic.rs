@@ -13,11 +13,11 @@ use std::time::Duration;
 /// What a moment is: as long as a page waits before it asks again, and a little more.
 const MOMENT: Duration = Duration::from_millis(2_500);
 
-/// Counts since the server started, and latencies of the last moment.
+/// Counts since the server started, and latencies and bounds of the last moment.
 pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
     let meters = &service.meters;
     let (mut answered_count, mut failed_count) = (0, 0);
-    let mut latest = Vec::new();
+    let (mut latest, mut bounds) = (Vec::new(), Vec::new());
     let mut patterns = Vec::new();
     let names = service.keyway.runtime().patterns().iter().map(|prepared| prepared.name());
     for (name, pattern) in names.zip(meters.patterns()) {
@@ -28,7 +28,12 @@ pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
         answered_count += answered;
         failed_count += failed;
         let tally = pattern.tally();
-        latest.extend(tally.within(MOMENT));
+        let mut bound_now = None;
+        for call in tally.within(MOMENT) {
+            latest.push(call.microseconds);
+            bounds.push(u32::from(call.bound_percent));
+            bound_now = bound_now.max(Some(call.bound_percent));
+        }
         let (times, bound) = tally.quantiles().unwrap_or_default();
         drop(tally);
         patterns.push(json!({
@@ -37,6 +42,7 @@ pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
             "failed": failed,
             "microseconds": times,
             "bound_percent": bound,
+            "bound_percent_now": bound_now,
         }));
     }
     let problems: Map<String, Json> = meters
@@ -48,10 +54,18 @@ pub async fn now(State(service): State<Arc<Service>>, _: Operator) -> Response {
         "answered": answered_count,
         "failed": failed_count,
         "microseconds": quantiles(latest),
+        "bound_percent": highest(bounds),
         "under_way": meters.under_way(),
         "watchers": meters.watchers.get(),
         "swept": service.keyway.swept(),
         "problems": problems,
         "patterns": patterns,
     }))
+}
+
+/// How much of the rows in their bounds half, nineteen of twenty, and all calls did not pass.
+fn highest(percents: Vec<u32>) -> Option<[u32; 3]> {
+    let most = percents.iter().copied().max()?;
+    let [half, many, _] = quantiles(percents)?;
+    Some([half, many, most])
 }

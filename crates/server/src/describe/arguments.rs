@@ -2,7 +2,9 @@
 
 use super::types::{self, Place};
 use keyspace::model::limits::{KEY_BYTES_MAX, MANY_MAX};
-use keyspace::model::{Argument, ArgumentRole, DefaultValue, Keyspace, Pattern, Type, Verb};
+use keyspace::model::{
+    Argument, ArgumentRole, Assignment, DefaultValue, Keyspace, Pattern, StepAction, Type, Verb,
+};
 use keyspace::parse::grouped;
 use serde_json::{Map, Value as Json, json};
 
@@ -21,28 +23,59 @@ impl Arguments<'_> {
     /// The schema of the object that a call gives.
     pub fn schema(&self) -> Json {
         let mut schema = self.object(&self.pattern.arguments);
-        let one_of = self.one_of();
-        if let (Json::Object(object), false) = (&mut schema, one_of.is_empty()) {
-            let least = one_of.iter().map(|name| json!({ "required": [name] }));
-            object.insert("anyOf".to_string(), least.collect());
+        let Json::Object(object) = &mut schema else { return schema };
+        let least = self.one_of().into_iter().map(|names| {
+            let any: Json = names.iter().map(|name| json!({ "required": [name] })).collect();
+            ("anyOf".to_string(), any)
+        });
+        let least: Vec<(String, Json)> = least.collect();
+        match least.len() {
+            0 | 1 => object.extend(least),
+            _ => {
+                let all = least.into_iter().map(|any| Json::Object(Map::from_iter([any])));
+                object.insert("allOf".to_string(), all.collect());
+            }
         }
         schema
     }
 
-    /// The arguments of which an update gives at least one.
-    pub fn one_of(&self) -> Vec<String> {
-        let pattern = self.pattern;
-        let is_given = |name: &str| {
-            let mut all = pattern.arguments.iter();
-            let changes =
-                |role: &ArgumentRole| matches!(role, ArgumentRole::Change | ArgumentRole::Body);
-            all.any(|known| known.name == name && changes(&known.role))
-        };
-        let all_given = pattern.set.iter().all(|name| is_given(&name.value));
-        if pattern.verb != Verb::Update || !pattern.compute.is_empty() || !all_given {
-            return Vec::new();
-        }
-        pattern.set.iter().map(|name| self.keyspace.shown(&name.value)).collect()
+    /// The arguments of which an update gives at least one: of the pattern, or of each such step.
+    pub fn one_of(&self) -> Vec<Vec<String>> {
+        let updates = self.runs().filter(|(pattern, _)| {
+            pattern.verb == Verb::Update && pattern.compute.is_empty() && !pattern.set.is_empty()
+        });
+        let of_updates = updates.filter_map(|(pattern, bind)| {
+            let is_given = |name: &str| {
+                let mut all = self.pattern.arguments.iter();
+                let changes =
+                    |role: &ArgumentRole| matches!(role, ArgumentRole::Change | ArgumentRole::Body);
+                !bind.iter().any(|bound| bound.name.value == name)
+                    && all.any(|known| known.name == name && changes(&known.role))
+            };
+            let names = || pattern.set.iter().map(|name| name.value.as_str());
+            names().all(is_given).then(|| names().map(|name| self.keyspace.shown(name)).collect())
+        });
+        of_updates.collect()
+    }
+
+    /// The pattern and those that its steps run, each with what the step binds.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (&Pattern, &[Assignment])> {
+        let steps = self.pattern.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Run(run) => Some((run.as_ref(), step.bind.as_slice())),
+            StepAction::Check { .. } => None,
+        });
+        let nothing: &[Assignment] = &[];
+        std::iter::once((self.pattern, nothing)).chain(steps)
+    }
+
+    /// Whether rows are given ids of their own: two that say the same are then two.
+    fn makes_ids(&self) -> bool {
+        let inserts = self.runs().filter(|(pattern, _)| pattern.verb == Verb::Insert);
+        let mut targets = inserts.filter_map(|(pattern, _)| pattern.target.as_ref());
+        targets.any(|target| {
+            let mut segments = target.collection.key.segments();
+            segments.any(|segment| matches!(segment.default, Some(DefaultValue::New(_))))
+        })
     }
 
     fn object(&self, arguments: &[Argument]) -> Json {
@@ -55,11 +88,15 @@ impl Arguments<'_> {
     /// The schema of one argument as JSON gives it.
     pub fn one(&self, argument: &Argument) -> Json {
         let schema = match &argument.role {
-            ArgumentRole::Rows(each) => json!({
-                "type": "array",
-                "items": self.object(each),
-                "maxItems": self.pattern.many.unwrap_or(MANY_MAX),
-            }),
+            ArgumentRole::Rows(each) => {
+                let most = self.pattern.many.unwrap_or(MANY_MAX);
+                let rows = json!({ "type": "array", "items": self.object(each), "maxItems": most });
+                // No row is written twice in one call.
+                match self.pattern.verb.is_read() || self.makes_ids() {
+                    true => rows,
+                    false => with(rows, json!({ "uniqueItems": true })),
+                }
+            }
             ArgumentRole::Version => types::version(self.place),
             // What steers a page is left out by null.
             ArgumentRole::Page => {

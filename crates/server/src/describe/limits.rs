@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, with};
 use keyspace::model::limits::{EACH_ENTRIES_MAX, PAGE_ROWS_MAX};
 use keyspace::model::{
-    Argument, ArgumentRole, Collection, Content, Function, StepAction, Type, Verb,
+    Argument, ArgumentRole, Collection, Content, ExpressionKind, Function, Type, Verb,
 };
 use keyspace::plan::GEOHASH_LATITUDE_MAX;
 use serde_json::{Value as Json, json};
@@ -26,11 +26,14 @@ impl Arguments<'_> {
                 json!({ "minimum": 0, "maximum": self.pattern.radius_max.unwrap_or(0.0) })
             }
             (ArgumentRole::Amount, _) if self.is_of_window() => json!({ "minimum": 0 }),
-            (ArgumentRole::Key | ArgumentRole::Field | ArgumentRole::Change, _)
-                if !self.pattern.verb.is_read() =>
-            {
-                return self.stored(argument, schema);
-            }
+            (
+                ArgumentRole::Key
+                | ArgumentRole::Field
+                | ArgumentRole::Change
+                | ArgumentRole::Value
+                | ArgumentRole::Declared,
+                _,
+            ) if !self.pattern.verb.is_read() => return self.stored(argument, schema),
             _ => return schema,
         };
         with(schema, limits)
@@ -39,15 +42,15 @@ impl Arguments<'_> {
     /// What a row is stored with: places on the earth, and texts that keys begin with.
     fn stored(&self, argument: &Argument, mut schema: Json) -> Json {
         let name = argument.name.as_str();
-        if let Some(most) = self.writes().find_map(|(_, of)| degrees(of, name)) {
+        if let Some(most) = self.writes(name).find_map(|(_, of, name)| degrees(of, name)) {
             return with(schema, json!({ "minimum": -most, "maximum": most }));
         }
-        let is_key = argument.role == ArgumentRole::Key;
-        let begins = |(verb, of): (Verb, &Collection)| {
+        let begins = |(verb, of, name): (Verb, &Collection, &str)| {
+            let is_key = of.key.segment(name).is_some();
             let stores = matches!(verb, Verb::Insert | Verb::Put) || !is_key;
             is_key && begins_key(of, name) || stores && begins_index(of, name)
         };
-        if !self.writes().any(begins) {
+        if !self.writes(name).any(begins) {
             return schema;
         }
         match argument.argument_type.required() {
@@ -62,20 +65,27 @@ impl Arguments<'_> {
         }
     }
 
-    /// What the pattern, or its steps, do to which collections.
-    fn writes(&self) -> impl Iterator<Item = (Verb, &Collection)> {
-        let runs = self.pattern.steps.iter().filter_map(|step| match &step.action {
-            StepAction::Run(run) => Some(run.as_ref()),
-            StepAction::Check { .. } => None,
-        });
-        std::iter::once(self.pattern).chain(runs).filter_map(|pattern| {
-            let target = pattern.target.as_ref()?;
-            Some((pattern.verb, target.collection.as_ref()))
+    /// What the pattern, or its steps, do to which collections, and what an argument is called
+    /// there: a step may bind it to another name.
+    fn writes<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = (Verb, &'a Collection, &'a str)> {
+        self.runs().flat_map(move |(pattern, bind)| {
+            let is_bound = bind.iter().any(|bound| bound.name.value == name);
+            let bound = bind.iter().filter(move |bound| {
+                matches!(&bound.expression.kind, ExpressionKind::Argument(of) if of == name)
+            });
+            let names = bound.map(|bound| bound.name.value.as_str());
+            let names = names.chain((!is_bound).then_some(name));
+            let target = pattern.target.as_ref().map(|target| target.collection.as_ref());
+            names.filter_map(move |name| Some((pattern.verb, target?, name)))
         })
     }
 
     fn is_of_window(&self) -> bool {
-        self.writes().any(|(_, of)| matches!(of.content, Content::Window { .. }))
+        let mut targets = self.runs().filter_map(|(pattern, _)| pattern.target.as_ref());
+        targets.any(|target| matches!(target.collection.content, Content::Window { .. }))
     }
 
     fn latitude_max(&self) -> f64 {

@@ -82,6 +82,7 @@ fn described(keyspace: &Keyspace, pattern: &Arc<Pattern>) -> Described {
     let mut input = object(Arguments { keyspace, pattern, place }.schema());
     // Models are given one plain object: what must be given of several is said in words.
     input.remove("anyOf");
+    input.remove("allOf");
     let output = object(Answers { keyspace, place }.schema(pattern, false));
     Described {
         pattern: pattern.clone(),

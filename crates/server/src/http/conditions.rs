@@ -1,6 +1,7 @@
 //! Headers that make a call depend on a version, or safe to be sent again.
 
 use super::problem::Problem;
+use crate::access::Principal;
 use crate::service::Service;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -51,12 +52,15 @@ pub fn is_known(headers: &HeaderMap, version: Version) -> bool {
 
 /// The id under which a call is made, where the request has a key.
 ///
-/// A key that is a UUID of version 7 is the id. Of any other, the book remembers for a while which
-/// id it was given, so that a second server, or this one after a fall, finds the same.
+/// The book remembers for a while which id a key was given, so that a second server, or this one
+/// after a fall, finds the same. No key is an id by itself, whatever it looks like: an id is the
+/// version of the rows it wrote, which many may see, and another call under it would be taken for
+/// the one that wrote them.
 pub async fn id(
     service: &Service,
     headers: &HeaderMap,
-    front: &str,
+    principal: &Principal,
+    pattern: &str,
     body: &[u8],
 ) -> Result<Option<CommitId>, Problem> {
     let Some(given) = headers.get(&IDEMPOTENCY_KEY) else { return Ok(None) };
@@ -70,16 +74,7 @@ pub async fn id(
     let is_plain = |key: &str| key.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"');
     let key = key.filter(|key| (1..=KEY_LETTERS_MAX).contains(&key.len()) && is_plain(key));
     let key = key.ok_or_else(|| refused("Idempotency-Key is 1 to 255 plain letters"))?;
-    let parsed = key.parse::<CommitId>().ok();
-    if let Some(id) = parsed.filter(|id| id.as_bytes().get(6).is_some_and(|byte| byte >> 4 == 7)) {
-        return Ok(Some(id));
-    }
-    let mut hasher = blake3::Hasher::new();
-    for part in [front, key] {
-        hasher.update(&(part.len() as u64).to_be_bytes());
-        hasher.update(part.as_bytes());
-    }
-    let call = *hasher.finalize().as_bytes();
+    let call = call(principal, pattern, key);
     let body = *blake3::hash(body).as_bytes();
     let options = service.keyway.runtime().options();
     let fresh = CommitId::new(options.clock.now(), options.random.as_ref());
@@ -89,4 +84,19 @@ pub async fn id(
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key", title));
     }
     Ok(Some(id))
+}
+
+/// What a key stands for: a call of one pattern by one caller. Whoever has a name is the same
+/// caller with every token; of others the token is all that is known.
+fn call(principal: &Principal, pattern: &str, key: &str) -> [u8; 32] {
+    let caller = &principal.caller;
+    let token = principal.token.as_deref().filter(|_| caller.id().is_none());
+    let mut hasher = blake3::Hasher::new();
+    for part in [caller.tenant(), caller.id(), token, Some(pattern), Some(key)] {
+        hasher.update(&[u8::from(part.is_some())]);
+        let part = part.unwrap_or_default();
+        hasher.update(&(part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
 }

@@ -75,7 +75,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Operator {
 }
 
 impl Operator {
-    /// Keeps what they did; what cannot be kept is not done.
+    /// Keeps what they are about to do; what cannot be kept is not done.
     pub async fn note(&self, service: &Service, action: &str, subject: &str) -> data::Result<()> {
         service.book.note(self.0.name(), action, Some(subject)).await
     }
@@ -185,11 +185,7 @@ async fn know(
 fn wrong(service: &Service, peer: Option<Peer>) -> Problem {
     let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
     match service.rates.failure(address) {
-        Ok(()) => Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "the token is not known, has ended or was revoked",
-        ),
+        Ok(()) => Problem::worthless(),
         Err(limited) => too_often(limited.0),
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! door.rs      host, load, token, rate ─▶ next ─▶ headers, log, meters
 //! pattern.rs   one endpoint a pattern: arguments from the query or the body, the answer as JSON
+//! body.rs      what is sent, no larger and no later than it may be
 //! stream.rs    the same answer as a stream, again whenever it changes
 //! own.rs       health, metrics, the description of the endpoints
 //! ```
@@ -11,32 +12,35 @@
 //! of other sites are layers around everything, for those who ask: to pass through them costs a
 //! request more than to find its token.
 
+pub(crate) mod body;
 mod conditions;
 mod door;
+mod in_path;
 mod own;
-pub(crate) mod pattern;
+mod pattern;
 pub(crate) mod problem;
 pub(crate) mod query;
 mod stream;
-pub(crate) mod strict;
 
 pub use door::Peer;
 pub(crate) use door::{Known, Operator};
+pub(crate) use in_path::InPath;
 pub(crate) use pattern::{Asked, call, is_offered};
 
 use crate::access::Principal;
 use crate::service::Service;
-use crate::{console, mcp};
+use crate::{console, mcp, rooms};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use data::session::Usage;
 use problem::Problem;
 use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceExt, service_fn};
 use tower_http::compression::CompressionLayer;
@@ -55,11 +59,22 @@ struct Plain {
     service: Arc<Service>,
     /// All that are no patterns.
     others: Router,
+    /// Where those are answered if not here, for some of them take long.
+    elsewhere: Option<Handle>,
 }
 
 impl Endpoints {
-    /// The endpoints of a server.
+    /// The endpoints of a server, all answered where they are asked.
     pub fn new(service: &Arc<Service>) -> Endpoints {
+        Endpoints::with(service, None)
+    }
+
+    /// The same, asked in rooms: what may take long is answered by another run time.
+    pub(crate) fn in_rooms(service: &Arc<Service>, elsewhere: Handle) -> Endpoints {
+        Endpoints::with(service, Some(elsewhere))
+    }
+
+    fn with(service: &Arc<Service>, elsewhere: Option<Handle>) -> Endpoints {
         let others = Router::new()
             .route("/health", get(own::health))
             .route("/metrics", get(own::metrics))
@@ -67,8 +82,9 @@ impl Endpoints {
             .merge(console::router())
             .merge(mcp::router(service))
             .fallback(missing)
+            .method_not_allowed_fallback(other_method)
             .with_state(service.clone());
-        let plain = Arc::new(Plain { service: service.clone(), others });
+        let plain = Arc::new(Plain { service: service.clone(), others, elsewhere });
         let inner = plain.clone();
         let inner = service_fn(move |mut request: Request| {
             let inner = inner.clone();
@@ -121,14 +137,31 @@ impl Plain {
         if let Some(peer) = peer {
             extensions.insert(peer);
         }
-        let Ok(response) = self.others.clone().oneshot(std::mem::take(request)).await;
+        let answering = self.others.clone().oneshot(std::mem::take(request));
+        let answered = match &self.elsewhere {
+            Some(place) => rooms::elsewhere(place, answering).await,
+            None => Some(answering.await),
+        };
+        let response = answered.map_or_else(|| broken().into_response(), |Ok(response)| response);
         (response, Usage::default())
     }
+}
+
+/// Something has panicked, which nothing here does on purpose.
+fn broken() -> Problem {
+    let title = "the server could not answer";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", title)
 }
 
 async fn missing() -> Problem {
     let title = "there is nothing at this address: /openapi.json lists the patterns";
     Problem::new(StatusCode::NOT_FOUND, "no_endpoint", title)
+}
+
+/// The router says in `Allow` which methods there are.
+async fn other_method() -> Problem {
+    let title = "this address is not asked with this method: Allow has those that it takes";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", title)
 }
 
 /// Which pages of other sites may ask; none unless they are named.

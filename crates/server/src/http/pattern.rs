@@ -1,21 +1,21 @@
 //! One endpoint a pattern.
 
+use super::body::read;
 use super::problem::Problem;
-use super::{conditions, door, query, stream, strict};
+use super::{conditions, door, query, stream};
 use crate::access::Principal;
 use crate::service::Service;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
-};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use data::request::{Answer, Given, Prepared, Reply, Written};
 use data::session::Usage;
 use data::store::{CommitId, Version};
+use data::value::strict;
+use data::watch::Interest;
 use data::{Caller, Error, ErrorKind};
-use http_body_util::{BodyExt, Limited};
 use keyspace::model::{Allow, Verb};
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -46,7 +46,7 @@ pub(super) async fn answer(
 ) -> (Response, Usage) {
     let answered = match ask(service, position, &principal, request).await {
         // Boxed, so that a read does not carry the room of a stream.
-        Ok((asked, true)) => Ok(Box::pin(stream::answer(service.clone(), asked)).await),
+        Ok((asked, true)) => Ok(Box::pin(stream::answer(service.clone(), asked, principal)).await),
         Ok((asked, false)) => return respond(service, asked, request.headers()).await,
         Err(problem) => Err(problem),
     };
@@ -89,8 +89,8 @@ async fn ask(
     let given = from_body(service, &prepared, headers, &body)?;
     let id = match headers.contains_key(conditions::IDEMPOTENCY_KEY) {
         true => {
-            let front = format!("{}\n{}", principal.name(), prepared.name());
-            Box::pin(conditions::id(service, headers, &front, &body)).await?
+            let name = prepared.name();
+            Box::pin(conditions::id(service, headers, principal, name, &body)).await?
         }
         false => None,
     };
@@ -151,7 +151,7 @@ fn from_body(
 ) -> Result<Vec<Given>, Problem> {
     let mut members = strict::members(body).map_err(|reason| {
         let title = "the body is not the JSON that is expected here";
-        Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason)
+        Problem::new(StatusCode::BAD_REQUEST, "json", title).with("reason", reason.to_string())
     })?;
     let keyspace = service.keyway.keyspace();
     if let Some(version) = conditions::expected(headers, &prepared.pattern)? {
@@ -166,52 +166,6 @@ fn from_body(
     Ok(prepared.given_from_members(keyspace, members)?)
 }
 
-/// The body of a request, if it is JSON and not too large. A body that says it is too large is not
-/// read at all.
-pub async fn read(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-    let most = service.settings.body_bytes_max;
-    let too_large = || {
-        let title = "the body is larger than it may be";
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", title).with("bytes_max", most)
-    };
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let length = length.and_then(|length| length.parse::<u64>().ok());
-    if length.is_some_and(|length| length > most as u64) {
-        return Err(too_large());
-    }
-    if headers.contains_key(CONTENT_ENCODING) {
-        let title = "bodies are read as they are: send it without Content-Encoding";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoding", title));
-    }
-    let collected = Limited::new(body, most).collect();
-    let collected = tokio::time::timeout(service.settings.arrives_within, collected).await;
-    let body = match collected {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large()),
-        Ok(Err(_)) => {
-            let title = "the body did not arrive whole";
-            return Err(Problem::new(StatusCode::BAD_REQUEST, "body", title));
-        }
-        Err(_) => {
-            let title = "the body took too long to arrive";
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body", title));
-        }
-    };
-    // A page of another site can send forms and plain text without asking first, but not JSON.
-    let is_json =
-        headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).is_some_and(|kind| {
-            let kind = kind.split(';').next().unwrap_or_default().trim();
-            kind.eq_ignore_ascii_case("application/json")
-        });
-    match is_json || body.is_empty() {
-        true => Ok(body),
-        false => {
-            let title = "send JSON, with Content-Type: application/json";
-            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type", title))
-        }
-    }
-}
-
 /// Makes a call and counts it.
 pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     let begun = Instant::now();
@@ -220,6 +174,16 @@ pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
     let usage = reply.as_ref().ok().map(|reply| &reply.usage);
     service.meters.called(position, begun, usage, prepared.bounds());
     reply
+}
+
+/// Makes a call that reads, counts it, and says what it looked at.
+pub(super) async fn look(service: &Service, asked: &Asked) -> Result<(Reply, Interest), Error> {
+    let begun = Instant::now();
+    let Asked { position, prepared, given, caller, .. } = asked;
+    let looked = service.keyway.look_at(*position, given.clone(), caller).await;
+    let usage = looked.as_ref().ok().map(|(reply, _)| &reply.usage);
+    service.meters.called(*position, begun, usage, prepared.bounds());
+    looked
 }
 
 /// What a response is made of.

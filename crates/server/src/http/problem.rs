@@ -47,6 +47,12 @@ impl Problem {
         Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title)
     }
 
+    /// A token that opens nothing, whatever the reason.
+    pub fn worthless() -> Problem {
+        let title = "the token is not known, has ended or was revoked";
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", title)
+    }
+
     /// The row is not there, or is another's: both are answered with the same bytes.
     pub fn not_found() -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "the row is not there")
@@ -58,7 +64,10 @@ impl Problem {
         json.insert("type".to_string(), format!("urn:keyway:problem:{}", self.name).into());
         json.insert("title".to_string(), self.title.as_str().into());
         json.insert("status".to_string(), self.status.as_u16().into());
-        json.extend((*self.members).clone());
+        for (name, value) in self.members.iter() {
+            // Nothing that varies takes the place of what every problem has.
+            json.entry(name).or_insert_with(|| value.clone());
+        }
         Json::Object(json)
     }
 
@@ -92,6 +101,8 @@ impl From<&Error> for Problem {
         }
         let mut problem = Problem::new(status, name, error.message());
         for (name, value) in error.context() {
+            // The type of a problem is which problem it is; of a value, what was expected.
+            let name = if *name == "type" { "expected" } else { *name };
             problem = problem.with(&name.replace(' ', "_"), value.as_str());
         }
         if error.is_retryable() {

@@ -1,15 +1,18 @@
 //! Live reads: the answer of a get or a list, and again whenever it changes, as server-sent events.
 //!
 //! ```text
-//! read ─▶ is all that was looked at watched? ─no─▶ watch it, read again
+//! is the caller still known? ─no─▶ the end
+//!   └─yes─▶ read ─▶ is all that was looked at watched? ─no─▶ watch it, read again
 //!                     └─yes─▶ send, if it is another answer ─▶ wait: a commit, or some time
 //! ```
 //!
 //! Every event is a whole answer, so that whoever lost some of them has lost nothing. `answer` is
-//! what the pattern answers, `missing` that there is no row, `problem` why the stream ends.
+//! what the pattern answers, `missing` that there is no row, `problem` why the stream ends. No
+//! answer is made for a token that has ended: a stream is no way to keep what it once opened.
 
-use super::pattern::{Asked, body};
+use super::pattern::{Asked, body, look};
 use super::problem::Problem;
+use crate::access::Principal;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -36,13 +39,15 @@ const GATHERS_FOR: Duration = Duration::from_millis(20);
 /// How often a silent stream says that it is there: proxies cut what is silent for long.
 const SAYS_EVERY: Duration = Duration::from_secs(15);
 
-/// How often a stream looks by itself where nobody else writes: rows may end.
-const ENDS_EVERY: Duration = Duration::from_secs(10);
+/// How much less often a stream looks by itself where nobody else writes: there, rows and tokens
+/// only end.
+const ENDS_SELDOM: u32 = 2;
 
 /// One stream.
 struct Live {
     service: Arc<Service>,
     asked: Asked,
+    principal: Arc<Principal>,
     watch: Option<Watch>,
     last: Option<(&'static str, Vec<u8>)>,
     looked_at: Instant,
@@ -52,7 +57,7 @@ struct Live {
 }
 
 /// Begins a stream.
-pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
+pub async fn answer(service: Arc<Service>, asked: Asked, principal: Arc<Principal>) -> Response {
     let Ok(permit) = service.streams.clone().try_acquire_owned() else {
         let title = "the server has as many streams as it can serve";
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", title);
@@ -62,18 +67,20 @@ pub async fn answer(service: Arc<Service>, asked: Asked) -> Response {
         ends: service.ends.subscribe(),
         service,
         asked,
+        principal,
         watch: None,
         last: None,
         looked_at: Instant::now(),
         is_over: false,
         _permit: permit,
     };
+    // Counted until it is dropped, however far it comes.
+    live.service.meters.watchers.inc();
     // What is wrong from the beginning is told as for any other request.
     let first = match live.look().await {
         Ok(event) => event.unwrap_or_default(),
         Err(problem) => return problem.into_response(),
     };
-    live.service.meters.watchers.inc();
     let rest = stream::unfold(live, |mut live| async move {
         let mut ends = live.ends.clone();
         let event = tokio::select! {
@@ -103,12 +110,13 @@ impl Live {
             let until = looks_at.min(says_at);
             let is_woken = match &self.watch {
                 Some(watch) => {
-                    let woken = async {
-                        watch.changed().await;
-                        sleep(GATHERS_FOR).await;
-                    };
                     let wait = until.saturating_duration_since(Instant::now());
-                    timeout(wait, woken).await.is_ok()
+                    let is_woken = timeout(wait, watch.changed()).await.is_ok();
+                    // Whatever is due now waits too: a change is told to nobody a second time.
+                    if is_woken {
+                        sleep(GATHERS_FOR).await;
+                    }
+                    is_woken
                 }
                 None => {
                     sleep_until(until).await;
@@ -136,11 +144,12 @@ impl Live {
 
     /// Reads; an event if the answer is another than the last.
     async fn look(&mut self) -> Result<Option<Bytes>, Problem> {
-        let Asked { position, given, caller, .. } = &self.asked;
+        if !self.service.still_knows(&self.principal).await? {
+            return Err(Problem::worthless());
+        }
         loop {
             self.looked_at = Instant::now();
-            let (reply, seen) =
-                self.service.keyway.look_at(*position, given.clone(), caller).await?;
+            let (reply, seen) = look(&self.service, &self.asked).await?;
             let is_watched =
                 self.watch.as_ref().is_some_and(|watch| watch.interest().covers(&seen));
             if !is_watched {
@@ -164,10 +173,12 @@ impl Live {
         }
     }
 
-    /// How often others may have written without a word.
+    /// How often others may have written, or ended something, without a word.
     fn looks_every(&self) -> Duration {
         match self.service.keyway.store().kind {
-            StoreKind::Engine | StoreKind::Memory => ENDS_EVERY,
+            StoreKind::Engine | StoreKind::Memory => {
+                self.service.settings.looks_every * ENDS_SELDOM
+            }
             _ => self.service.settings.looks_every,
         }
     }

@@ -1,7 +1,9 @@
 //! The protocol's requests, answered.
 
 use super::{guide, tools};
+use crate::access::{Book, Token};
 use crate::describe::Description;
+use crate::http::problem::Problem;
 use crate::http::{Asked, Known, call};
 use crate::service::Service;
 use axum::http::request::Parts;
@@ -41,6 +43,8 @@ pub enum Who {
     Each,
     /// Always the same.
     Always(Caller),
+    /// Whoever's token it is, as long as it is worth something.
+    Token(Arc<Book>, Arc<Token>),
 }
 
 impl Handler {
@@ -49,9 +53,9 @@ impl Handler {
         Handler { of: Of::Server(service), who }
     }
 
-    /// For a keyspace without a server, all calls made by one caller.
-    pub fn alone(keyway: Keyway, description: Description, caller: Caller) -> Handler {
-        Handler { of: Of::Alone(keyway, Arc::new(description)), who: Who::Always(caller) }
+    /// For a keyspace without a server.
+    pub fn alone(keyway: Keyway, description: Description, who: Who) -> Handler {
+        Handler { of: Of::Alone(keyway, Arc::new(description)), who }
     }
 
     fn keyway(&self) -> &Keyway {
@@ -70,15 +74,28 @@ impl Handler {
 
     /// Who makes a request. It is looked at in each of them, so that nothing of an earlier one,
     /// such as the id of a session, gives anybody more than their own token.
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+    async fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller> {
         match &self.who {
-            Who::Always(caller) => caller.clone(),
+            Who::Always(caller) => Ok(caller.clone()),
+            Who::Token(book, token) => {
+                let principal = book.principal(token).await?;
+                principal.map(|known| Caller::clone(&known.caller)).ok_or_else(super::worthless)
+            }
             Who::Each => {
                 let parts = context.extensions.get::<Parts>();
                 let known = parts.and_then(|parts| parts.extensions.get::<Known>());
-                known.map_or_else(Caller::nobody, |known| Caller::clone(&known.0.caller))
+                Ok(known.map_or_else(Caller::nobody, |known| Caller::clone(&known.0.caller)))
             }
         }
+    }
+
+    /// The tools of whoever makes a request.
+    async fn tools(&self, context: &RequestContext<RoleServer>) -> Result<Vec<Tool>, ErrorData> {
+        let caller = self
+            .caller(context)
+            .await
+            .map_err(|error| ErrorData::invalid_request(Problem::from(&error).sentence(), None))?;
+        Ok(tools::of(self.description(), &caller))
     }
 
     /// Where a pattern is, if it is a tool.
@@ -145,8 +162,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let caller = self.caller(&context);
-        Ok(ListToolsResult::with_all_items(tools::of(self.description(), &caller)))
+        Ok(ListToolsResult::with_all_items(self.tools(&context).await?))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -159,9 +175,12 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = self.caller(&context);
         let arguments = request.arguments.unwrap_or_default();
-        Ok(self.run(caller, &request.name, arguments).await.into())
+        let answered = match self.caller(&context).await {
+            Ok(caller) => self.run(caller, &request.name, arguments).await,
+            Err(error) => tools::refused(&error),
+        };
+        Ok(answered.into())
     }
 
     async fn list_resources(
@@ -177,7 +196,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let tools = tools::of(self.description(), &self.caller(&context));
+        let tools = self.tools(&context).await?;
         let found = guide::resource(self.keyway().keyspace(), &tools, &request.uri);
         found.map(Into::into).ok_or_else(|| {
             ErrorData::resource_not_found("there is no such resource: list them first", None)
@@ -208,7 +227,7 @@ impl ServerHandler for Handler {
         let task = task.ok_or_else(|| {
             ErrorData::invalid_params("the prompt needs `task`: what is to be done, in words", None)
         })?;
-        let tools = tools::of(self.description(), &self.caller(&context));
+        let tools = self.tools(&context).await?;
         Ok(guide::messages(self.keyway().keyspace(), &tools, task).into())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! POST /mcp   behind the door: the token of each request says who calls ─┐
-//! stdin/out   whoever started the program says who calls ────────────────┴─▶ handler.rs
+//! stdin/out   whoever started the program says who calls, or a token ────┴─▶ handler.rs
 //!                                        tools.rs, guide.rs ◀────────────────────┘
 //! ```
 //!
@@ -14,11 +14,11 @@ mod guide;
 mod handler;
 mod tools;
 
+use crate::access::{Book, Token};
 use crate::describe::Description;
 use crate::http::Known;
-use crate::http::pattern::read;
+use crate::http::body::read;
 use crate::http::problem::Problem;
-use crate::http::strict;
 use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
@@ -26,6 +26,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use data::value::strict;
 use data::{Caller, Error, ErrorKind, Result};
 use handler::{Handler, Who};
 use keyway::Keyway;
@@ -74,7 +75,7 @@ async fn admit(
     if let Err(reason) = strict::value(&body) {
         let title = "the body is not the JSON that is expected here";
         let problem = Problem::new(StatusCode::BAD_REQUEST, "json", title);
-        return problem.with("reason", reason).into_response();
+        return problem.with("reason", reason.to_string()).into_response();
     }
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
@@ -82,12 +83,28 @@ async fn admit(
 /// Serves the tools over standard input and output, all calls made by one caller, until the input
 /// ends. Nothing else may write to standard output meanwhile.
 pub async fn stdio(keyway: Keyway, caller: Caller) -> Result<()> {
+    serve(keyway, Who::Always(caller)).await
+}
+
+/// The same, all calls made with one token of a book. A token that is worth nothing is refused
+/// before the first word, and one that ends meanwhile from then on.
+pub async fn stdio_with_token(keyway: Keyway, book: Book, shown: &str) -> Result<()> {
+    let token = Token::parse(shown.trim()).ok_or_else(worthless)?;
+    if book.principal(&token).await?.is_none() {
+        return Err(worthless());
+    }
+    let book = Arc::new(book);
+    serve(keyway, Who::Token(book.clone(), Arc::new(token))).await?;
+    book.close().await
+}
+
+async fn serve(keyway: Keyway, who: Who) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(ErrorKind::Unavailable, "the client on standard input could not be served")
             .with("reason", error)
     };
     let description = Description::new(keyway.keyspace(), keyway.store().kind);
-    let handler = Handler::alone(keyway, description, caller);
+    let handler = Handler::alone(keyway, description, who);
     let running = handler.serve(rmcp::transport::stdio()).await;
     let running = match running {
         Ok(running) => running,
@@ -96,4 +113,10 @@ pub async fn stdio(keyway: Keyway, caller: Caller) -> Result<()> {
         Err(error) => return Err(failed(&error)),
     };
     running.waiting().await.map(|_| ()).map_err(|error| failed(&error))
+}
+
+/// What is said of a token that opens nothing, whatever the reason.
+#[cold]
+fn worthless() -> Error {
+    Error::new(ErrorKind::Denied, "the token is not known, has ended or was revoked")
 }

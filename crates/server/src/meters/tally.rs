@@ -48,11 +48,13 @@ pub struct Tally {
 
 /// One of the last calls.
 #[derive(Clone, Copy, Debug)]
-struct RecentCall {
-    microseconds: u32,
+pub struct RecentCall {
+    /// How long it took.
+    pub microseconds: u32,
     /// Tenths of a second since the tally began.
     at: u32,
-    bound_percent: u8,
+    /// The part of the rows in its bound that it used.
+    pub bound_percent: u8,
 }
 
 /// How many values lay below each edge and not below the one before.
@@ -158,12 +160,11 @@ impl Tally {
         u32::try_from(passed.as_millis() / 100).unwrap_or(u32::MAX)
     }
 
-    /// The latencies of the calls that ended so short a time ago, in microseconds.
-    pub fn within(&self, time: Duration) -> Vec<u32> {
+    /// The calls that ended so short a time ago.
+    pub fn within(&self, time: Duration) -> impl Iterator<Item = &RecentCall> {
         let tenths = u32::try_from(time.as_millis() / 100).unwrap_or(u32::MAX);
         let since = self.tenths(Instant::now()).saturating_sub(tenths);
-        let calls = self.recent.iter().filter(|call| call.at >= since);
-        calls.map(|call| call.microseconds).collect()
+        self.recent.iter().filter(move |call| call.at >= since)
     }
 
     /// The latencies that half, nineteen of twenty, and ninety-nine of a hundred calls did not
@@ -190,7 +191,7 @@ mod tests {
         }
         let ([half, _, most], bound) = tally.quantiles().unwrap();
         assert!((1_488..2_000).contains(&half) && most < 2_000 && bound == 6, "{half} {bound}");
-        assert_eq!(tally.within(Duration::from_secs(3_600)).len(), RECENT);
+        assert_eq!(tally.within(Duration::from_secs(3_600)).count(), RECENT);
     }
 
     #[test]

@@ -62,6 +62,26 @@ async fn many_rows_are_asked_for_as_json() {
 }
 
 #[tokio::test]
+async fn json_in_a_query_is_read_as_strictly_as_a_body() {
+    let setup = Setup::new().await;
+    for rows in [
+        r#"[{"note_id":"a","note_id":"b"}]"#,
+        r#"[{"note_id":"a"}] x"#,
+        r#"[{"note_id":"\ud800"}]"#,
+        r#"[{"note_id":"a"}"#,
+        &("[".repeat(200) + &"]".repeat(200)),
+    ] {
+        let encoded: String = rows.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let refused = setup.get(&setup.ann, &format!("/notes_of?rows={encoded}")).await;
+        assert_eq!(
+            (refused.status, refused.problem().as_str()),
+            (StatusCode::BAD_REQUEST, "argument")
+        );
+        assert_eq!(refused.json()["argument"], "rows", "{rows}");
+    }
+}
+
+#[tokio::test]
 async fn a_problem_names_the_argument() {
     let setup = Setup::new().await;
     let wrong = setup.get(&setup.ann, "/notes?limit=many").await;
@@ -72,6 +92,10 @@ async fn a_problem_names_the_argument() {
     assert_eq!(unknown.json()["did_you_mean"], "title");
     let missing = setup.post(&setup.ann, "/write_note", json!({})).await;
     assert_eq!(missing.json()["argument"], "title");
+    assert_eq!(
+        (missing.problem().as_str(), &missing.json()["expected"]),
+        ("argument", &json!("text"))
+    );
     let twice = setup.get(&setup.ann, "/note?note_id=a&note_id=b").await;
     assert_eq!(twice.json()["argument"], "note_id");
     let empty = setup.send(post(&setup.ann, "/write_note").body(Body::empty()).unwrap()).await;
@@ -156,4 +180,36 @@ async fn pages_of_other_sites_may_ask_where_they_are_named() {
     let open = Setup::with(settings).await.send(asks().unwrap()).await;
     assert_eq!(open.header("access-control-allow-origin"), Some("https://app.example"));
     assert!(open.header("access-control-allow-headers").unwrap().contains("authorization"));
+}
+
+#[tokio::test]
+async fn a_named_site_may_read_the_answer_and_no_other() {
+    let origins = vec!["https://app.example".to_string(), "https://two.example".to_string()];
+    let settings = server::Settings { origins, ..server::Settings::default() };
+    let setup = Setup::with(settings).await;
+    let asks = async |token: &str, origin: &str| {
+        let request = get(token, "/notes").header("origin", origin);
+        setup.send(request.body(Body::empty()).unwrap()).await
+    };
+    for origin in ["https://app.example", "https://two.example"] {
+        let answered = asks(&setup.ann, origin).await;
+        assert_eq!(answered.status, StatusCode::OK);
+        assert_eq!(answered.header("access-control-allow-origin"), Some(origin));
+        let exposed = answered.header("access-control-expose-headers").unwrap();
+        assert!(exposed.contains("etag") && exposed.contains("retry-after"), "{exposed}");
+        // A cache must not show one site what was answered to another.
+        let vary = answered.headers.get_all("vary").iter().map(|vary| vary.to_str().unwrap());
+        let vary = vary.collect::<Vec<_>>().join(",");
+        assert!(vary.contains("origin"), "{vary}");
+        // A page must be able to read why it was refused.
+        let refused = asks("", origin).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(refused.header("access-control-allow-origin"), Some(origin));
+    }
+    for origin in ["https://evil.example", "http://app.example", "https://app.example:8443", "null"]
+    {
+        let answered = asks(&setup.ann, origin).await;
+        assert_eq!(answered.header("access-control-allow-origin"), None, "{origin}");
+        assert_eq!(answered.header("access-control-allow-credentials"), None, "{origin}");
+    }
 }

@@ -1,9 +1,14 @@
 //! Inputs of strangers: refused with a reason, or kept exactly as they are; never a failure.
 
-use crate::support::{Answered, Setup, get, post};
+use crate::support::{Answered, KEYSPACE, Setup, get, post};
 use axum::body::Body;
 use axum::http::StatusCode;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data::clock::ManualClock;
+use keyway::Keyway;
 use serde_json::{Value as Json, json};
+use server::Settings;
 
 /// Texts that break programs.
 fn texts() -> Vec<String> {
@@ -112,42 +117,128 @@ async fn texts_as_keys_lead_to_their_row_and_no_other() {
     }
 }
 
+/// A number as JSON spells it, and what is kept of it as a signed and as an unsigned number;
+/// nothing where it is refused. Beyond 2^53 a number is answered as a text: readers would lose
+/// digits.
+fn numbers() -> Vec<(&'static str, Option<Json>, Option<Json>)> {
+    let both = |number: Json| (Some(number.clone()), Some(number));
+    let same = |text, (signed, whole)| (text, signed, whole);
+    vec![
+        same("0", both(json!(0))),
+        same("-0.0", both(json!(0))),
+        same("1.0", both(json!(1))),
+        same("1E+2", both(json!(100))),
+        same("9007199254740991", both(json!(9_007_199_254_740_991_i64))),
+        same("9007199254740992", both(json!(9_007_199_254_740_992_i64))),
+        same("9007199254740993", both(json!("9007199254740993"))),
+        same("\"9007199254740993\"", both(json!("9007199254740993"))),
+        same("9223372036854775807", both(json!("9223372036854775807"))),
+        ("9223372036854775808", None, Some(json!("9223372036854775808"))),
+        ("-1", Some(json!(-1)), None),
+        ("-9007199254740993", Some(json!("-9007199254740993")), None),
+        ("-9223372036854775808", Some(json!("-9223372036854775808")), None),
+        ("-9223372036854775809", None, None),
+        ("18446744073709551615", None, Some(json!("18446744073709551615"))),
+        ("18446744073709551616", None, None),
+        // At these, a float is not the number that was written.
+        ("9007199254740993.0", None, None),
+        ("1e19", None, None),
+        ("1.5", None, None),
+        ("1e400", None, None),
+        ("-1e400", None, None),
+        ("NaN", None, None),
+        ("Infinity", None, None),
+        ("-Infinity", None, None),
+        ("01", None, None),
+        ("+1", None, None),
+        ("0x10", None, None),
+        ("1_000", None, None),
+        ("\"1e3\"", None, None),
+        ("\" 1\"", None, None),
+        ("\"\"", None, None),
+        ("[]", None, None),
+        ("{}", None, None),
+        ("true", None, None),
+    ]
+}
+
+/// What is answered to a reading of which one member is given.
+async fn measure(setup: &Setup, member: &str, value: &str) -> Answered {
+    let body = format!("{{\"name\":\"n\",\"{member}\":{value}}}");
+    setup.send(post(&setup.ann, "/measure").body(Body::from(body)).unwrap()).await
+}
+
 #[tokio::test]
-async fn numbers_at_their_limits() {
+async fn numbers_at_their_limits_are_kept_exactly_or_refused() {
     let setup = Setup::new().await;
-    let numbers = [
-        "0",
-        "-1",
-        "9007199254740991",
-        "9007199254740993",
-        "9223372036854775807",
-        "9223372036854775808",
-        "-9223372036854775808",
-        "-9223372036854775809",
-        "18446744073709551615",
-        "18446744073709551616",
-        "1e400",
-        "-0.0",
-        "1.5",
-        "1E+2",
-        "NaN",
-        "\"9007199254740993\"",
-        "\"1e3\"",
-        "\"\"",
-        "\"0x10\"",
-        "[]",
-        "{}",
-        "null",
-        "true",
-    ];
     let million = "9".repeat(1_000_000);
-    for number in numbers.iter().copied().chain([million.as_str()]) {
-        let body = format!("{{\"page\":\"p\",\"amount\":{number}}}");
-        let request = post(&setup.ann, "/visit").body(Body::from(body)).unwrap();
-        is_no_failure(&setup.send(request).await, number);
-        let limit = in_query(number.trim_matches('"'));
-        let limit: String = limit.chars().take(3_000).collect();
-        is_no_failure(&setup.get(&setup.ann, &format!("/notes?limit={limit}")).await, number);
+    let all = numbers();
+    for (text, signed, whole) in all.iter().map(|(text, signed, whole)| (*text, signed, whole)) {
+        for (member, expected) in [("signed", signed), ("whole", whole)] {
+            let answered = measure(&setup, member, text).await;
+            let Some(expected) = expected else {
+                assert_eq!(answered.status.as_u16(), 400, "{member} {text}: {answered:?}");
+                answered.problem();
+                continue;
+            };
+            assert_eq!(answered.status.as_u16(), 200, "{member} {text}: {answered:?}");
+            assert_eq!(&answered.json()["row"][member], expected, "{member} {text}");
+            let read = setup.get(&setup.ann, "/measured?name=n").await;
+            assert_eq!(&read.json()["row"][member], expected, "{member} {text}");
+        }
+        let limit = in_query(text.trim_matches('"'));
+        is_no_failure(&setup.get(&setup.ann, &format!("/notes?limit={limit}")).await, text);
+    }
+    for member in ["signed", "whole", "level"] {
+        let answered = measure(&setup, member, &million).await;
+        assert_eq!(answered.status.as_u16(), 400, "a million digits as {member}");
+    }
+}
+
+#[tokio::test]
+async fn a_counter_stays_within_its_limits() {
+    let setup = Setup::new().await;
+    let visit = async |amount: &str| {
+        let body = format!("{{\"page\":\"p\",\"amount\":{amount}}}");
+        setup.send(post(&setup.ann, "/visit").body(Body::from(body)).unwrap()).await
+    };
+    let most = visit("9223372036854775807").await;
+    assert_eq!(most.json()["total"], json!("9223372036854775807"), "{most:?}");
+    let over = visit("1").await;
+    assert_eq!((over.status.as_u16(), over.problem().as_str()), (409, "overflow"));
+    for refused in ["9223372036854775808", "-9223372036854775809", "0.5", "null", "true"] {
+        let answered = visit(refused).await;
+        assert_eq!(answered.status.as_u16(), 400, "{refused}: {answered:?}");
+        assert_eq!(answered.json()["argument"], json!("amount"), "{refused}");
+    }
+    let kept = setup.get(&setup.ann, "/visits?page=p").await.json();
+    assert_eq!(kept["row"]["value"], json!("9223372036854775807"), "{kept}");
+}
+
+#[tokio::test]
+async fn floats_are_numbers_or_refused() {
+    let setup = Setup::new().await;
+    for (text, expected) in [
+        ("-0.0", json!(0.0)),
+        ("1e308", json!(1e308)),
+        ("-1.7976931348623157e308", json!(f64::MIN)),
+        ("5e-324", json!(5e-324)),
+        ("1e-400", json!(0.0)),
+        ("0.1", json!(0.1)),
+    ] {
+        let answered = measure(&setup, "level", text).await;
+        assert_eq!(answered.status.as_u16(), 200, "{text}: {answered:?}");
+        assert_eq!(answered.json()["row"]["level"], expected, "{text}");
+        let is_negative_zero = String::from_utf8(answered.body).unwrap().contains("-0.0");
+        assert!(!is_negative_zero, "{text}");
+    }
+    for text in ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "\"NaN\"", "\"1e999\"", "\"1\""]
+    {
+        let answered = measure(&setup, "level", text).await;
+        assert_eq!(answered.status.as_u16(), 400, "{text}: {answered:?}");
+        answered.problem();
+        let answered = measure(&setup, "levels", &format!("[0.5,{text}]")).await;
+        assert_eq!(answered.status.as_u16(), 400, "[{text}]: {answered:?}");
     }
 }
 
@@ -182,6 +273,31 @@ async fn json_that_only_strangers_send() {
         let answered = answered.await;
         assert_eq!(answered.status.as_u16(), status, "{shown:?} {answered:?}");
     }
+}
+
+/// Where an operator lets bodies be larger than any row, keys, rows and members are still bounded.
+#[tokio::test]
+async fn large_bodies_hold_nothing_larger_than_it_may_be() {
+    let settings =
+        Settings { body_bytes_max: 32 << 20, calls_a_second: None, ..Settings::default() };
+    let setup = Setup::with(settings).await;
+    let send = async |token: &str, path: &str, body: String| {
+        let answered = setup.send(post(token, path).body(Body::from(body)).unwrap()).await;
+        (answered.status.as_u16(), answered.problem())
+    };
+    let mebibyte = "k".repeat(1 << 20);
+    let key = format!("{{\"card_id\":\"{mebibyte}\",\"text\":\"x\"}}");
+    assert_eq!(send(&setup.admin, "/pin", key).await, (413, "too_large".to_string()));
+    let tag = format!("{{\"title\":\"x\",\"tags\":[\"{mebibyte}\"]}}");
+    assert_eq!(send(&setup.ann, "/write_note", tag).await, (413, "too_large".to_string()));
+    let members: Vec<String> = (0..1_000_000).map(|number| format!("\"{number}\":1")).collect();
+    let members = members.join(",");
+    let many = format!("{{{members}}}");
+    assert_eq!(send(&setup.ann, "/write_note", many).await, (400, "json".to_string()));
+    let inside = format!("{{\"title\":\"x\",\"extra\":{{{members}}}}}");
+    assert_eq!(send(&setup.ann, "/write_note", inside).await, (413, "too_large".to_string()));
+    let none = setup.get(&setup.ann, "/notes").await.json();
+    assert_eq!(none["rows"], json!([]));
 }
 
 #[tokio::test]
@@ -240,6 +356,56 @@ async fn cursors_of_strangers() {
         assert_eq!(refused.status.as_u16(), 400, "{one}");
         assert_eq!(refused.problem(), "cursor", "{one}");
     }
+}
+
+/// A server whose cursors are sealed with this secret, and its clock.
+async fn sealed_with(secret: u8) -> (Setup, ManualClock) {
+    let clock = ManualClock::at(1_800_000_000_000);
+    let builder = Keyway::builder().clock(clock.clone()).cursor_key([secret; 32]).sweep_every(None);
+    let keyway = builder.open_text(KEYSPACE, "memory:").await.unwrap();
+    let setup = Setup::of(keyway, Settings { calls_a_second: None, ..Settings::default() }).await;
+    for number in 0..3 {
+        setup.write(&setup.ann, "/write_note", json!({"title": format!("{number}")})).await;
+    }
+    (setup, clock)
+}
+
+async fn goes_on(setup: &Setup, cursor: &str) -> Answered {
+    setup.get(&setup.ann, &format!("/notes?limit=1&cursor={cursor}")).await
+}
+
+#[tokio::test]
+async fn every_bit_of_a_cursor_is_sealed() {
+    let (setup, _) = sealed_with(1).await;
+    let page = setup.get(&setup.ann, "/notes?limit=1").await.json();
+    let cursor = page["next"].as_str().unwrap();
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap();
+    let first = goes_on(&setup, &URL_SAFE_NO_PAD.encode(b"no cursor")).await;
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let refused = goes_on(&setup, &URL_SAFE_NO_PAD.encode(&flipped)).await;
+        // Whatever is wrong with it, the answer is the same.
+        assert_eq!((refused.status.as_u16(), &refused.body), (400, &first.body), "bit {bit}");
+    }
+    assert_eq!(goes_on(&setup, cursor).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn cursors_end_with_their_time_and_their_secret() {
+    let (setup, clock) = sealed_with(1).await;
+    let page = setup.get(&setup.ann, "/notes?limit=1").await.json();
+    let cursor = page["next"].as_str().unwrap();
+    let (same, _) = sealed_with(1).await;
+    assert_eq!(goes_on(&same, cursor).await.status, StatusCode::OK);
+    let (other, _) = sealed_with(2).await;
+    let refused = goes_on(&other, cursor).await;
+    assert_eq!((refused.status.as_u16(), refused.problem().as_str()), (400, "cursor"));
+    clock.advance(24 * 3_600_000 - 1);
+    assert_eq!(goes_on(&setup, cursor).await.status, StatusCode::OK);
+    clock.advance(1);
+    let refused = goes_on(&setup, cursor).await;
+    assert_eq!((refused.status.as_u16(), refused.problem().as_str()), (400, "cursor"));
 }
 
 #[tokio::test]

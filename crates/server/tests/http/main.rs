@@ -11,8 +11,11 @@
 
 mod access;
 mod calls;
+mod club;
 mod conditions;
 mod hostile;
+mod numbers;
 mod streams;
 mod support;
+mod tenants;
 mod wire;

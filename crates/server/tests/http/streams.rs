@@ -1,10 +1,16 @@
 //! Live reads.
 
-use crate::support::{Setup, get};
+use crate::club::club;
+use crate::support::{KEYSPACE, Setup, get};
 use axum::body::Body;
-use axum::http::StatusCode;
+use axum::http::{Request, StatusCode};
+use data::Caller;
+use data::clock::Clock;
 use http_body_util::BodyExt;
+use keyway::Keyway;
 use serde_json::{Value as Json, json};
+use server::Settings;
+use server::access::NewToken;
 use std::time::Duration;
 
 /// A stream of one caller.
@@ -15,7 +21,10 @@ struct Stream {
 
 impl Stream {
     async fn open(setup: &Setup, token: &str, path: &str) -> Stream {
-        let mut request = get(token, path).body(Body::empty()).unwrap();
+        Stream::begin(setup, get(token, path).body(Body::empty()).unwrap()).await
+    }
+
+    async fn begin(setup: &Setup, mut request: Request<Body>) -> Stream {
         let response = setup.service.endpoints().answer(None, &mut request).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
@@ -41,6 +50,13 @@ impl Stream {
             let frame = self.body.frame().await.expect("the stream goes on").unwrap();
             self.left.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
         }
+    }
+
+    /// The stream says that its token is worth nothing, and ends.
+    async fn is_ended(&mut self) {
+        let (name, problem) = self.next().await;
+        assert_eq!((name.as_str(), &problem["status"]), ("problem", &json!(401)), "{problem}");
+        assert!(self.left.is_empty() && self.body.frame().await.is_none());
     }
 }
 
@@ -166,7 +182,9 @@ async fn what_is_wrong_is_told_before_the_stream_begins() {
     ] {
         assert_eq!(setup.get(token, path).await.status.as_u16(), status, "{path}");
     }
-    let settings = server::Settings { watchers_max: 1, ..server::Settings::default() };
+    let numbers = String::from_utf8(setup.get(&setup.operator, "/metrics").await.body).unwrap();
+    assert!(numbers.contains("keyway_watchers 0"), "{numbers}");
+    let settings = Settings { watchers_max: 1, ..Settings::default() };
     let setup = Setup::with(settings).await;
     let stream = Stream::open(&setup, &setup.ann, "/notes?watch").await;
     let refused = setup.get(&setup.ann, "/notes?watch").await;
@@ -174,4 +192,131 @@ async fn what_is_wrong_is_told_before_the_stream_begins() {
     assert_eq!(refused.header("retry-after"), Some("5"));
     drop(stream);
     Stream::open(&setup, &setup.ann, "/notes?watch").await;
+}
+
+/// The id of a token.
+fn id(token: &str) -> &str {
+    token.split('_').nth(2).unwrap()
+}
+
+#[tokio::test]
+async fn nothing_is_told_to_a_token_that_was_revoked() {
+    let setup = Setup::new().await;
+    let second = NewToken { user: Some("ann".to_string()), ..NewToken::default() };
+    let second = setup.service.book.create(second).await.unwrap().0.reveal();
+    let mut ended = Stream::open(&setup, &setup.ann, "/notes?watch").await;
+    let mut goes_on = Stream::open(&setup, &second, "/notes?watch").await;
+    let mut public = Stream::open(&setup, "", "/board?watch").await;
+    for stream in [&mut ended, &mut goes_on, &mut public] {
+        stream.next().await;
+    }
+    assert!(setup.service.book.revoke(id(&setup.ann)).await.unwrap());
+    setup.write(&second, "/write_note", json!({"title": "secret"})).await;
+    ended.is_ended().await;
+    assert_eq!(goes_on.next().await.1["rows"][0]["title"], "secret");
+    setup.write(&setup.admin, "/pin", json!({"card_id": "a", "text": "hello"})).await;
+    assert_eq!(public.next().await.1["rows"][0]["text"], "hello");
+}
+
+#[tokio::test]
+async fn a_silent_stream_ends_with_its_token() {
+    let looks_every = Duration::from_millis(50);
+    let setup = Setup::with(Settings { looks_every, ..Settings::default() }).await;
+    let now = keyway::SystemClock::start().now();
+    let short = NewToken {
+        user: Some("ann".to_string()),
+        expires_at: Some(now + 1_500),
+        ..NewToken::default()
+    };
+    let short = setup.service.book.create(short).await.unwrap().0.reveal();
+    let session = setup.service.sessions.begin(Caller::user("ann"), false);
+    let mut streams = Vec::new();
+    for token in [short, session.reveal(), setup.bob.clone()] {
+        let mut stream = Stream::open(&setup, &token, "/notes?watch").await;
+        stream.next().await;
+        streams.push(stream);
+    }
+    assert!(setup.service.sessions.end(&session.id));
+    assert!(setup.service.book.revoke(id(&setup.bob)).await.unwrap());
+    // Nothing is written: each is ended by the time alone.
+    for stream in &mut streams {
+        stream.is_ended().await;
+    }
+}
+
+#[tokio::test]
+async fn only_get_and_list_are_watched() {
+    let (setup, _) = club(Settings::default()).await;
+    let path = "/nearby?lat=59.9&lon=10.7&radius=1000";
+    assert_eq!(setup.get(&setup.ann, path).await.status, StatusCode::OK);
+    let by_word = get(&setup.ann, &format!("{path}&watch"));
+    let by_header = get(&setup.ann, path).header("accept", "text/event-stream");
+    for request in [by_word, by_header] {
+        let refused = setup.send(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(
+            (refused.status, refused.problem().as_str()),
+            (StatusCode::BAD_REQUEST, "watch")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_not_compressed_for_whoever_could_read_that() {
+    let setup = Setup::new().await;
+    let long = "long ".repeat(1_000);
+    setup.write(&setup.ann, "/write_note", json!({"title": long})).await;
+    let asks = |path| get(&setup.ann, path).header("accept-encoding", "gzip").body(Body::empty());
+    // The same answer is compressed where it is not watched.
+    let plain = setup.send(asks("/notes").unwrap()).await;
+    assert_eq!(plain.header("content-encoding"), Some("gzip"));
+    let mut stream = Stream::begin(&setup, asks("/notes?watch").unwrap()).await;
+    assert_eq!(stream.next().await.1["rows"][0]["title"], long);
+    // An event that is held back until there are more would never come.
+    setup.write(&setup.ann, "/write_note", json!({"title": "Milk"})).await;
+    assert_eq!(stream.next().await.1["rows"][1]["title"], "Milk");
+}
+
+#[tokio::test]
+async fn what_another_program_writes_to_a_shared_store_is_seen() {
+    let name = format!("keyway-shared-{}.sqlite", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let _ = std::fs::remove_file(&file);
+    let url = format!("sqlite:{}", file.display());
+    let looks_every = Duration::from_millis(50);
+    let settings = Settings { looks_every, ..Settings::default() };
+    let setup = Setup::on(Keyway::builder(), KEYSPACE, &url, settings).await;
+    let mut stream = Stream::open(&setup, &setup.ann, "/notes?watch").await;
+    assert_eq!(stream.next().await.1["rows"], json!([]));
+    // It shares the file alone: nobody tells the server.
+    let other = keyway::open_text(KEYSPACE, &url).await.unwrap();
+    let ann = Caller::user("ann");
+    other.call_json("write_note", json!({"title": "Milk"}), &ann).await.unwrap();
+    assert_eq!(stream.next().await.1["rows"][0]["title"], "Milk");
+    drop(stream);
+    other.close().await.unwrap();
+    setup.service.keyway.close().await.unwrap();
+    for more in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{more}", file.display()));
+    }
+}
+
+#[tokio::test]
+async fn reads_of_a_stream_are_counted_as_others_are() {
+    let setup = Setup::new().await;
+    setup.write(&setup.ann, "/write_note", json!({"title": "Milk"})).await;
+    let answered = "keyway_calls_answered_total{pattern=\"notes\"}";
+    let mut stream = Stream::open(&setup, &setup.ann, "/notes?watch").await;
+    stream.next().await;
+    // Once to learn what is to be watched, and once when it is.
+    assert_eq!(setup.number(answered).await, 2.0);
+    assert_eq!(setup.number("keyway_call_rows_sum{pattern=\"notes\"}").await, 2.0);
+    assert_eq!(setup.number("keyway_call_seconds_count{pattern=\"notes\"}").await, 2.0);
+    setup.write(&setup.ann, "/write_note", json!({"title": "Bread"})).await;
+    stream.next().await;
+    assert!(setup.number(answered).await >= 3.0);
+    assert_eq!(setup.number("keyway_watchers").await, 1.0);
+    // One that cannot begin has failed, and was no stream.
+    assert_eq!(setup.get(&setup.ann, "/notes?watch&cursor=x").await.status.as_u16(), 400);
+    assert_eq!(setup.number("keyway_calls_failed_total{pattern=\"notes\"}").await, 1.0);
+    assert_eq!(setup.number("keyway_watchers").await, 1.0);
 }

@@ -3,13 +3,13 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
-use keyway::Keyway;
+use keyway::{Builder, Keyway};
 use serde_json::Value as Json;
 use server::access::{Book, NewToken, Peppers};
 use server::{Service, Settings};
 use std::sync::Arc;
 
-/// Notes of users, a public board, a counter, a window, a queue.
+/// Notes of users, a public board, a counter; `club.toml` has members and windows.
 pub const KEYSPACE: &str = include_str!("keyspace.toml");
 
 /// A server and tokens for it.
@@ -48,7 +48,8 @@ impl Answered {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let json = self.json();
         assert_eq!(json["status"], self.status.as_u16());
-        json["type"].as_str().unwrap().trim_start_matches("urn:keyway:problem:").to_string()
+        let name = json["type"].as_str().unwrap().strip_prefix("urn:keyway:problem:");
+        name.unwrap_or_else(|| panic!("{json}")).to_string()
     }
 }
 
@@ -60,7 +61,17 @@ impl Setup {
 
     /// With these settings.
     pub async fn with(settings: Settings) -> Setup {
-        let keyway = Keyway::builder().check_bounds(true).open_text(KEYSPACE, "memory:").await;
+        Setup::on(Keyway::builder(), KEYSPACE, "memory:", settings).await
+    }
+
+    /// Of a keyspace on a store.
+    pub async fn on(builder: Builder, keyspace: &str, url: &str, settings: Settings) -> Setup {
+        let keyway = builder.check_bounds(true).open_text(keyspace, url).await;
+        Setup::of(keyway.unwrap(), settings).await
+    }
+
+    /// Of an open keyspace.
+    pub async fn of(keyway: Keyway, settings: Settings) -> Setup {
         let random = keyway::SystemRandom::start().unwrap();
         let book = Book::open("memory:", Peppers::random(&random)).await.unwrap();
         let token = async |user: &str, role: Option<&str>, is_operator: bool| {
@@ -72,8 +83,30 @@ impl Setup {
         let (ann, bob) = (token("ann", None, false).await, token("bob", None, false).await);
         let admin = token("root", Some("admin"), false).await;
         let operator = token("operator", None, true).await;
-        let service = Service::new(keyway.unwrap(), book, settings).unwrap();
+        let service = Service::new(keyway, book, settings).unwrap();
         Setup { service, ann, bob, admin, operator }
+    }
+
+    /// A token of a user of a tenant.
+    pub async fn token_of(&self, user: &str, tenant: &str) -> String {
+        let (user, tenant) = (Some(user.to_string()), Some(tenant.to_string()));
+        let wanted = NewToken { user, tenant, ..NewToken::default() };
+        self.service.book.create(wanted).await.unwrap().0.reveal()
+    }
+
+    /// What Prometheus reads.
+    pub async fn numbers(&self) -> String {
+        let answered = self.get(&self.operator, "/metrics").await;
+        assert_eq!(answered.status, StatusCode::OK);
+        String::from_utf8(answered.body).unwrap()
+    }
+
+    /// One of those numbers, such as `keyway_call_rows_sum{pattern="notes"}`.
+    pub async fn number(&self, name: &str) -> f64 {
+        let numbers = self.numbers().await;
+        let mut lines = numbers.lines().filter_map(|line| line.strip_prefix(name));
+        let value = lines.find_map(|rest| rest.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("{name} is not in\n{numbers}")).parse().unwrap()
     }
 
     /// Makes a request.

@@ -29,12 +29,12 @@ function path(values, x, y) {
  * A chart of `series`: `[{ name, tone, of: sample => number | null }]`, written by `format`.
  * The answer has the element, and `show(samples)`.
  */
-export function chart({ title, series, format, floor = 1 }) {
+export function chart({ title, series, format, floor = 1, isWide = false }) {
   const plot = make("div", { class: "plot" });
   const legend = make("ul", { class: "legend" });
   const figure = make(
     "figure",
-    { class: "chart" },
+    { class: isWide ? "chart wide" : "chart" },
     make("figcaption", {}, make("h2", {}, title), legend),
     plot,
   );
@@ -135,10 +135,10 @@ export function chart({ title, series, format, floor = 1 }) {
   return { element: figure, show };
 }
 
-/** A line without words, for a glance. */
-export function spark(values, tone) {
+/** A line without words, for a glance; from nothing to `top`, or to the largest of its values. */
+export function spark(values, tone, top = 0) {
   const [width, height] = [160, 36];
-  const most = Math.max(1e-9, ...values.filter((value) => value !== null));
+  const most = Math.max(1e-9, top, ...values.filter((value) => value !== null));
   const step = width / Math.max(1, 60 - 1);
   const shown = values.slice(-60);
   const x = (at) => width - (shown.length - 1 - at) * step;

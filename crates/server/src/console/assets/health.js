@@ -8,7 +8,8 @@ const EVERY = 700;
 function sentence(run) {
   const looked = `${plural(run.rows, "row")} and ${plural(run.entries, "index entry", "index entries")} looked at`;
   const remain = run.found - run.repaired;
-  if (run.state === "running") return `${looked} so far`;
+  if (run.state === "running")
+    return `${count(run.parts_done)} of ${count(run.parts)} collections and indexes done. ${looked} so far.`;
   if (run.state === "failed") return `It failed: ${run.reason}`;
   if (run.state === "stopped") return `Stopped; ${looked}`;
   if (run.found === 0) return `Every index says what the rows say. ${looked}.`;
@@ -82,7 +83,12 @@ export async function show(body, { keyspace }) {
       fill(
         status,
         make("p", { class: `state ${tone}`, role: "status" }, sentence(run)),
-        isRunning && make("progress", { "aria-label": "Scrubbing" }),
+        isRunning &&
+          make("progress", {
+            "aria-label": "Collections and indexes done",
+            max: run.parts,
+            value: run.parts_done,
+          }),
         make(
           "p",
           { class: "hint" },

@@ -136,6 +136,15 @@ export function bytes(number) {
   return `${(number / 1_048_576).toFixed(1)} MiB`;
 }
 
+/** Bytes that are a bound: rounded up, as plans write them. */
+export function bytesAtMost(number) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let [value, unit] = [number, 0];
+  while (value >= 1_024 && unit < units.length - 1) [value, unit] = [value / 1_024, unit + 1];
+  const shown = unit > 0 && value < 10 ? (Math.ceil(value * 10) / 10).toFixed(1) : Math.ceil(value);
+  return `${shown} ${units[unit]}`;
+}
+
 /** A moment, with its whole instant when pointed at. */
 export function moment(milliseconds) {
   const date = new Date(milliseconds);

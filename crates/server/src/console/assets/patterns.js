@@ -5,7 +5,7 @@ import { fit } from "./find.js";
 import {
   add,
   arrows,
-  bytes,
+  bytesAtMost,
   copier,
   count,
   fill,
@@ -125,7 +125,7 @@ function price(pattern) {
       make(
         "li",
         {},
-        make("b", {}, bytes(pattern.reads ? bounds.bytes_read : bounds.bytes_written)),
+        make("b", {}, bytesAtMost(pattern.reads ? bounds.bytes_read : bounds.bytes_written)),
         pattern.reads ? " read" : " written",
       ),
       bounds.attempts > 1 && fact(bounds.attempts, "attempts"),

@@ -1,6 +1,6 @@
 // Live charts of what is asked, how long it takes, and how much of its bound each pattern uses.
 
-import { chart } from "./chart.js";
+import { chart, spark } from "./chart.js";
 import { add, count, draw, duration, fill, make, verb } from "./make.js";
 import { listen } from "./pulse.js";
 
@@ -18,7 +18,15 @@ function bar(percent) {
   );
 }
 
-function patternTable(keyspace, now) {
+/** How much of its bound a pattern used, moment by moment. */
+const boundsOf = (samples, name) =>
+  samples.map((one) => {
+    const found = one.patterns.find((pattern) => pattern.name === name);
+    return found?.bound_percent_now ?? null;
+  });
+
+function patternTable(keyspace, samples) {
+  const now = samples.at(-1);
   if (now.patterns.length === 0)
     return make("p", { class: "empty" }, "Nothing was called since the server started.");
   const verbs = new Map(keyspace.patterns.map((pattern) => [pattern.name, pattern.verb]));
@@ -73,7 +81,8 @@ function patternTable(keyspace, now) {
               "td",
               { class: "bound" },
               bar(one.bound_percent),
-              make("span", {}, `${one.bound_percent} %`),
+              make("span", { class: "percent" }, `${one.bound_percent} %`),
+              spark(boundsOf(samples, one.name), "reads", 100),
             ),
           ),
         ),
@@ -115,6 +124,17 @@ export function show(body, { keyspace }) {
       ],
     }),
     chart({
+      title: "Rows, of the bound",
+      isWide: true,
+      format: (value) => `${Math.round(value)} %`,
+      floor: 100,
+      series: [
+        { name: "half", tone: "reads", of: (one) => one.bound_percent?.[0] ?? null },
+        { name: "95 of 100", tone: "writes", of: (one) => one.bound_percent?.[1] ?? null },
+        { name: "highest", tone: "removes", of: (one) => one.bound_percent?.[2] ?? null },
+      ],
+    }),
+    chart({
       title: "Watchers",
       format: (value) => rate(value).replace(".0", ""),
       series: [{ name: "streams", tone: "reads", filled: true, of: (one) => one.watchers }],
@@ -151,7 +171,7 @@ export function show(body, { keyspace }) {
       make(
         "p",
         { class: "hint" },
-        "Latencies and bounds are of each pattern's last 512 calls; a bound is the most rows that its plan proves a call can read or write.",
+        "Latencies and bounds are of each pattern's last 512 calls; a bound is the most rows that its plan proves a call can read or write, and the line how much of it was used from moment to moment.",
       ),
       patterns,
     ),
@@ -167,7 +187,7 @@ export function show(body, { keyspace }) {
     charts.forEach((one) => one.show(samples));
     totals.textContent = `${count(now.answered)} answered, ${count(now.failed)} refused, ${count(now.swept)} ended rows removed since the start.`;
     // Whoever reads the table with the keyboard is not disturbed.
-    if (!patterns.contains(document.activeElement)) fill(patterns, patternTable(keyspace, now));
+    if (!patterns.contains(document.activeElement)) fill(patterns, patternTable(keyspace, samples));
     fill(problems, problemTable(now));
   });
 }

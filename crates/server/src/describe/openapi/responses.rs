@@ -81,7 +81,11 @@ pub fn problem() -> Json {
         "type": "object",
         "description": "A problem, as RFC 9457 has it",
         "properties": {
-            "type": { "type": "string", "description": "urn:keyway:problem:NAME" },
+            "type": {
+                "type": "string",
+                "description": "Which problem it is",
+                "pattern": "^urn:keyway:problem:[a-z_]+$",
+            },
             "title": { "type": "string", "description": "What is wrong, in a sentence" },
             "status": { "type": "integer" },
             "argument": { "type": "string", "description": "The argument that is wrong" },
