@@ -16,9 +16,13 @@
 
 #[path = "cassandra/by_hand.rs"]
 mod by_hand;
+#[path = "fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "cassandra/typed.rs"]
 mod typed;
 
+use fair::{median, quartiles};
 use servers::cassandra::Cassandra;
 use std::fmt::Write as _;
 use std::future::Future;
@@ -157,9 +161,9 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
             }
         }
         let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(one, two)| one / two).collect();
-        let [keyway, by_hand] = rates.map(median);
-        let (low, high) = spread(&ratios);
-        let ratio = median(ratios);
+        let [keyway, by_hand] = rates.map(|rates| median(&rates));
+        let (low, high) = quartiles(&ratios);
+        let ratio = median(&ratios);
         let lost = if ratio < target { " **lost**" } else { "" };
         writeln!(
             text,
@@ -242,17 +246,6 @@ fn processor_time(process: u32) -> Duration {
     TICK * ticks.map(|number| number.parse::<u32>().unwrap()).sum::<u32>()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn spread(values: &[f64]) -> (f64, f64) {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    (values[values.len() / 4], values[values.len() * 3 / 4])
-}
-
 /// What a page costs in channels of several sizes, of which Keyway alone is asked.
 async fn sizes(server: &Cassandra, settings: &Settings) -> String {
     let mut text = SIZES_HEAD.to_string();
@@ -272,7 +265,7 @@ async fn sizes(server: &Cassandra, settings: &Settings) -> String {
             assert_eq!(chat.read(of).await, 50);
             times.push(begun.elapsed().as_secs_f64());
         }
-        let time = median(times);
+        let time = median(&times);
         let ratio = time / *first.get_or_insert(time);
         writeln!(text, "| {size} | {slices} | {ratio:.2} |").unwrap();
     }

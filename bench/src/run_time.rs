@@ -25,6 +25,9 @@
 mod agree;
 #[path = "run_time/contender.rs"]
 mod contender;
+#[path = "fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "run_time/hand_written.rs"]
 mod hand_written;
 #[path = "run_time/large.rs"]

@@ -6,7 +6,7 @@
 //!                                 ├▶ PocketBase              tokens and a rule, SQLite
 //!                                 └▶ webdis ─▶ Redis         a password
 //! cargo build --release -p cli
-//! cargo run --release -p bench --bin server -- [--rounds 5] [--seconds 0.8] [--only WORD]
+//! cargo run --release -p bench --bin server -- [--rounds 24] [--seconds 0.4] [--only WORD]
 //!                         [--who WORD] [--requests 1000000] [--report FILE]
 //! ```
 //!
@@ -32,6 +32,9 @@ mod by_hand;
 mod contender;
 #[path = "server/drive.rs"]
 mod drive;
+#[path = "fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "run_time/hand_written.rs"]
 #[allow(dead_code, reason = "servers use a part of it")]
 mod hand_written;

@@ -2,7 +2,7 @@
 //! report.
 //!
 //! ```text
-//! cargo run --release -p bench --bin files -- [--notes 20000] [--rounds 21] [--seconds 0.1]
+//! cargo run --release -p bench --bin files -- [--notes 20000] [--rounds 24] [--seconds 0.2]
 //!                                             [--only WORD] [--report FILE]
 //! ```
 
@@ -16,6 +16,9 @@
 
 #[path = "files/expert.rs"]
 mod expert;
+#[path = "../fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "files/journal.rs"]
 mod journal;
 #[path = "files/naive.rs"]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! server of its own ─▶ one database a contender, the same notes ─▶ turns, one after the other
-//! cargo run --release -p bench --bin postgres -- [--notes 50000] [--rounds 21] [--seconds 0.1]
+//! cargo run --release -p bench --bin postgres -- [--notes 50000] [--rounds 24] [--seconds 0.2]
 //!                                                [--only WORD] [--report FILE]
 //! ```
 
@@ -16,6 +16,9 @@
 
 #[path = "postgres/expert.rs"]
 mod expert;
+#[path = "../fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "postgres/naive.rs"]
 mod naive;
 #[path = "../run_time/notes.rs"]

@@ -1,7 +1,7 @@
 //! Keyway on SQLite beside expert code on the driver, and beside naive code; writes a report.
 //!
 //! ```text
-//! cargo run --release -p bench --bin sqlite -- [--notes 50000] [--rounds 5] [--seconds 0.5]
+//! cargo run --release -p bench --bin sqlite -- [--notes 50000] [--rounds 24] [--seconds 0.2]
 //!                                              [--only WORD] [--report FILE]
 //! ```
 
@@ -15,6 +15,9 @@
 
 #[path = "sqlite/expert.rs"]
 mod expert;
+#[path = "../fair.rs"]
+#[allow(dead_code)]
+mod fair;
 #[path = "sqlite/naive.rs"]
 mod naive;
 #[path = "../run_time/notes.rs"]

@@ -1,6 +1,7 @@
 //! The lines of the comparison, in order: the data set is loaded first, the rest works on it.
 
 use super::contender::{Contender, Entrant, Sync};
+use super::fair;
 use super::hand_written::settle;
 use super::measure::{Turn, Work};
 use super::notes::{NOTES_PER_USER, note};
@@ -16,9 +17,6 @@ const LOADED_TOGETHER: u64 = NOTES_PER_USER;
 const LOADED_IN_TURN: u64 = 20_000;
 /// How long everybody may put their files in order after loading.
 const SETTLE: Duration = Duration::from_secs(10);
-/// How long nothing must be going on before a turn, and how often that is waited for.
-const QUIET_CHECK: Duration = Duration::from_millis(50);
-const QUIET_CHECKS_MAX: usize = 40;
 
 /// What was measured on one line.
 pub struct Line {
@@ -79,7 +77,7 @@ pub fn run(settings: &Settings, folder: &Path, entrants: &[Entrant]) -> Vec<Line
             Runner { entrant, store, fresh: AtomicU64::new(settings.notes) }
         })
         .collect();
-    write_back();
+    fair::write_back();
     let mut lines = vec![load(settings, &runners)];
     announce(&lines[0]);
     for runner in &mut runners {
@@ -135,17 +133,16 @@ fn load(settings: &Settings, runners: &[Runner<'_>]) -> Line {
 fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line {
     let mut rates = vec![Vec::new(); runners.len()];
     for round in 0..settings.rounds {
-        // Nobody is always the one whose turn follows the same other's.
-        for at in (0..runners.len()).map(|at| (at + round) % runners.len()) {
+        for at in fair::order(runners.len(), round) {
             let (runner, rates) = (&runners[at], &mut rates[at]);
             let contender = runner.store.as_ref().unwrap();
             if plan.work == Work::Near && contender.near(48.0, 9.0, 1.0).is_none() {
                 continue;
             }
             if plan.sync == Sync::Power {
-                write_back();
+                fair::write_back();
             }
-            wait_for_quiet();
+            fair::wait_for_quiet();
             let turn = Turn {
                 contender,
                 work: plan.work,
@@ -161,32 +158,7 @@ fn take_turns(settings: &Settings, plan: &Plan, runners: &[Runner<'_>]) -> Line 
     Line { name: plan.name, rates, remark: plan.remark }
 }
 
-/// Lets the operating system write what it holds back, so that no contender's sync waits for what
-/// another has written.
-fn write_back() {
-    std::process::Command::new("sync").status().unwrap();
-}
-
-/// Waits until nobody's threads have anything left to do: what an engine puts in order after its
-/// turn is not counted against whoever comes next.
-fn wait_for_quiet() {
-    for _ in 0..QUIET_CHECKS_MAX {
-        let before = ticks_used();
-        std::thread::sleep(QUIET_CHECK);
-        if ticks_used() - before <= 1 {
-            return;
-        }
-    }
-}
-
-/// Processor time of this process so far, in hundredths of a second.
-fn ticks_used() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let (_, behind) = text.rsplit_once(')').unwrap();
-    behind.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
-}
-
 fn announce(line: &Line) {
-    let shown = line.rates.iter().map(|rates| format!("{:>10.0}", super::report::median(rates)));
+    let shown = line.rates.iter().map(|rates| format!("{:>10.0}", fair::median(rates)));
     println!("{:40} {}", line.name, shown.collect::<Vec<_>>().join(" "));
 }

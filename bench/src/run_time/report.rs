@@ -1,6 +1,7 @@
 //! The report: a table of rates and ratios, and why a line is lost where one is.
 
 use super::contender::Entrant;
+use super::fair::median;
 use super::large::Large;
 use super::lines::Line;
 use super::settings::Settings;
@@ -11,13 +12,6 @@ const OF_HAND_WRITTEN: f64 = 0.85;
 
 /// Where the second part begins.
 const LARGE: &str = "## One large group\n";
-
-/// The middle of several numbers; no number if there are none.
-pub fn median(rates: &[f64]) -> f64 {
-    let mut sorted = rates.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}
 
 /// Writes the first part, and keeps the second one.
 pub fn write(settings: &Settings, entrants: &[Entrant], lines: &[Line]) {

@@ -3,6 +3,7 @@
 use super::ENTRANTS;
 use super::agree;
 use super::drive::{Measured, Questions, Until, Work, fill, turn};
+use super::fair;
 use super::served::Server;
 use super::settings::Settings;
 use std::sync::Arc;
@@ -108,8 +109,8 @@ async fn take_turns(
     }
     let mut turns: Vec<Vec<Measured>> = ENTRANTS.iter().map(|_| Vec::new()).collect();
     for round in 0..settings.rounds {
-        // Nobody is always the one whose turn follows the same other's.
-        for place in (0..runners.len()).map(|place| (place + round) % runners.len()) {
+        for place in fair::order(runners.len(), round) {
+            fair::wait_for_quiet();
             let Runner { at, name: who, server, questions } = &runners[place];
             let until = Until::Passed(settings.turn);
             let measured = turn(server, questions, works, connections, until).await;
@@ -119,8 +120,8 @@ async fn take_turns(
         }
     }
     let shown = turns.iter().map(|turns| {
-        let rates = turns.iter().map(Measured::rate).collect();
-        format!("{:>8.0}", super::report::median(rates))
+        let rates: Vec<f64> = turns.iter().map(Measured::rate).collect();
+        format!("{:>8.0}", fair::median(&rates))
     });
     println!("{name:40} {}", shown.collect::<Vec<_>>().join(" "));
     Line { name, turns }

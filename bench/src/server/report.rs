@@ -2,6 +2,7 @@
 
 use super::ENTRANTS;
 use super::drive::Measured;
+use super::fair::{median, quartiles};
 use super::lines::{Comparison, Line};
 use super::settings::Settings;
 use std::fmt::Write as _;
@@ -10,12 +11,6 @@ use std::fmt::Write as _;
 const OF_BY_HAND: f64 = 0.9;
 /// What is wanted of the others.
 const OF_PEERS: f64 = 1.0;
-
-/// The middle one; not a number if there is none.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
 
 /// What stands before everything.
 pub fn head(settings: &Settings) -> String {
@@ -36,7 +31,7 @@ pub fn comparison(settings: &Settings, measured: &Comparison) -> String {
     let _ = writeln!(text, "|---|{numbers}---|");
     measured.lines.iter().for_each(|line| write_rates(&mut text, line));
     if settings.rounds > 1 {
-        text.push_str("\nOf a ratio, the median over the rounds and [its least-its most].\n");
+        text.push_str("\nOf a ratio, the median over the rounds and [its quartiles].\n");
     }
     write_absent(&mut text, measured);
     let numbers = "---:|".repeat(ENTRANTS.len());
@@ -78,23 +73,22 @@ fn write_rates(text: &mut String, line: &Line) {
     let rates: Vec<Vec<f64>> =
         line.turns.iter().map(|turns| turns.iter().map(Measured::rate).collect()).collect();
     for rates in &rates {
-        let _ = write!(text, " {} |", shown(median(rates.clone()), 0));
+        let _ = write!(text, " {} |", shown(median(rates), 0));
     }
     let mut verdict = Vec::new();
     for (at, others) in rates.iter().enumerate().skip(1) {
         let ratios: Vec<f64> =
             rates[0].iter().zip(others).map(|(own, other)| own / other).collect();
-        let ratio = median(ratios.clone());
+        let ratio = median(&ratios);
         let wanted = if at == 1 { OF_BY_HAND } else { OF_PEERS };
         if ratio < wanted {
             verdict.push(format!("below {wanted} of {}", ENTRANTS[at].name));
         }
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = ratios.iter().copied().fold(0.0, f64::max);
+        let (low, high) = quartiles(&ratios);
         let _ = match ratios.len() {
             0 => write!(text, " - |"),
             1 => write!(text, " {ratio:.2} |"),
-            _ => write!(text, " {ratio:.2} [{least:.2}-{most:.2}] |"),
+            _ => write!(text, " {ratio:.2} [{low:.2}-{high:.2}] |"),
         };
     }
     let _ = writeln!(text, " {} |", verdict.join(", "));
@@ -103,7 +97,8 @@ fn write_rates(text: &mut String, line: &Line) {
 fn write_cells(text: &mut String, line: &Line, of: impl Fn(&Measured) -> f64) {
     let _ = write!(text, "| {} |", line.name);
     for turns in &line.turns {
-        let _ = write!(text, " {} |", shown(median(turns.iter().map(&of).collect()), 2));
+        let values: Vec<f64> = turns.iter().map(&of).collect();
+        let _ = write!(text, " {} |", shown(median(&values), 2));
     }
     text.push('\n');
 }
@@ -117,7 +112,7 @@ fn write_processor(text: &mut String, line: &Line) {
         let _ = write!(text, " {} |", shown(time * 1e6 / answers as f64, 1));
     }
     let busy = |turn: &Measured| turn.driver_time.as_secs_f64() / turn.took.as_secs_f64();
-    let busy = median(line.turns[0].iter().map(busy).collect());
+    let busy = median(&line.turns[0].iter().map(busy).collect::<Vec<f64>>());
     let _ = writeln!(text, " {:.0} % |", busy * 100.0);
 }
 
@@ -139,12 +134,11 @@ measured, and the rates of fast servers are closer to each other than the server
 const WHY: &str = "
 ## Where lines are lost
 
-- What a request costs more than by hand (see the table above) is spread thinly, as far as a profile
-  tells: arguments are found by their names, who may is asked, work is counted, an answer has more
-  headers, rows are written by their table of fields, and a cursor is sealed and not only signed. A
-  create is some 68,000 instructions, by hand 54,000, engine and HTTP included. Where there is one
-  connection each of them costs more: both cores sleep between two requests, and presumably find
-  little of what they need in their caches.
+- What a request costs more than by hand is spread thinly, as far as a profile tells: arguments
+  are found by their names, who may is asked, work is counted, an answer has more headers, rows are
+  written by their table of fields, and a cursor is sealed and not only signed. It is won back by
+  connections that stay on one thread each, and by threads that stay awake for a moment after an
+  answer where they have one or two connections: that is counted as processor time here.
 - Ratios of making notes vary from round to round. The engine writes and merges its files on the
   same two cores meanwhile, which took up to a third of a server's processor time in a profile.
 - webdis hands text through to Redis and looks at none of it.

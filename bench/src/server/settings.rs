@@ -24,8 +24,8 @@ impl Settings {
     pub fn from_arguments(mut arguments: impl Iterator<Item = String>) -> Settings {
         let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
         let mut settings = Settings {
-            rounds: 5,
-            turn: Duration::from_millis(800),
+            rounds: 24,
+            turn: Duration::from_millis(400),
             only: String::new(),
             who: String::new(),
             requests: 1_000_000,

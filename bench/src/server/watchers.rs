@@ -1,9 +1,9 @@
 //! What a thousand who watch a list cost while nothing happens, and how fast they hear of a change.
 
 use super::drive::{Measured, Questions, Until, Work, fill, turn};
+use super::fair::median;
 use super::keyway_serve::start_with;
 use super::process::{memory, processor_time};
-use super::report::median;
 use super::served::{READER, Server, numbered};
 use super::settings::Settings;
 use super::ulid::ulid;
@@ -28,12 +28,12 @@ pub async fn run(settings: &Settings) -> String {
     let idle_before = processor_time(&[process]);
     tokio::time::sleep(IDLE).await;
     let idle = processor_time(&[process]) - idle_before;
-    let with = median(reads(settings, &server, &questions).await);
+    let with = median(&reads(settings, &server, &questions).await);
     let vain: usize = watchers.iter_mut().map(Connection::answers_since).sum();
     let heard = tell_all(&server, &mut watchers).await;
     drop(watchers);
     without.extend(reads(settings, &server, &questions).await);
-    let without = median(without);
+    let without = median(&without);
     let mut text = HEAD.to_string();
     let kibibytes = held as f64 / 1024.0 / WATCHERS as f64;
     let (milliseconds, heard) = (idle.as_millis(), heard.as_millis());

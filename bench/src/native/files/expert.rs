@@ -33,7 +33,7 @@ use tokio::sync::oneshot;
 
 /// How long what is not synced may wait for its files, and how many notes.
 const LATE: Duration = Duration::from_millis(500);
-const LATE_NOTES: usize = 16_000;
+const LATE_NOTES: usize = 1_000;
 /// Commits that are written together.
 const TOGETHER: usize = 128;
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 /// Commits and bytes before the journal is begun anew.
-const COMMITS: usize = 1_000;
+const COMMITS: usize = 16_000;
 const BYTES: usize = 16 << 20;
 
 /// A call: its id, its time, and its notes.

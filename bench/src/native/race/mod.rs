@@ -11,6 +11,7 @@
 pub mod report;
 mod turn;
 
+use crate::fair;
 use crate::notes::{Note, Numbers, Page, any_key, note};
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -113,8 +114,8 @@ impl Settings {
         let mut settings = Settings {
             notes,
             // Many short turns: what else the machine does meets all contenders alike.
-            rounds: 21,
-            turn: Duration::from_millis(100),
+            rounds: 24,
+            turn: Duration::from_millis(200),
             only: String::new(),
             report: reports.join(format!("{store}.md")),
         };
@@ -166,14 +167,17 @@ pub async fn run(
     for line in lines.filter(|line| line.name.contains(&settings.only)) {
         let mut rates = vec![Vec::new(); entrants.len()];
         for round in 0..settings.rounds {
-            // Nobody is always the one whose turn follows the same other's.
-            for who in (0..entrants.len()).map(|at| (at + round) % entrants.len()) {
+            for who in fair::order(entrants.len(), round) {
+                if matches!(line.kind, Kind::Commit | Kind::Mixed) {
+                    fair::write_back();
+                    fair::wait_for_quiet();
+                }
                 let turn = Turn { settings, line, fresh, seed: round as u64 };
                 rates[who].push(turn.take(&entrants[who].store).await);
             }
         }
         let shown: Vec<String> =
-            rates.iter().map(|rates| format!("{:.0}", report::median(rates))).collect();
+            rates.iter().map(|rates| format!("{:.0}", fair::median(rates))).collect();
         println!("{}: {}", line.name, shown.join(" | "));
         measured.push(Measured { line, rates });
     }

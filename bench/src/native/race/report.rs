@@ -1,6 +1,7 @@
 //! The report of a race: rates, ratios within each line, and why a line is lost where one is.
 
 use super::{Measured, Settings};
+use crate::fair::{median, quartiles};
 use std::fmt::Write as _;
 
 /// What Keyway is to reach of expert code.
@@ -16,13 +17,6 @@ pub struct Columns {
     pub naive: usize,
 }
 
-/// The middle of several numbers; no number if there are none.
-pub fn median(rates: &[f64]) -> f64 {
-    let mut sorted = rates.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// Writes the report.
 pub fn write(settings: &Settings, columns: &Columns, parts: &[Part], (head, why): (&str, &str)) {
     let mut text = format!("{head}\n");
@@ -31,8 +25,9 @@ pub fn write(settings: &Settings, columns: &Columns, parts: &[Part], (head, why)
         text,
         "{} notes of about 240 bytes with two indexes, {cores} cores, {} rounds of {:?} a line, in \
          turns. Rates\nare operations a second, medians of the rounds; they are those of one \
-         machine. A ratio is the median\nof the ratios within each round, with the least and the \
-         most.\n",
+         machine. A ratio is the median\nof the ratios within each round, with its quartiles. \
+         Before a turn in which something is written, the\ndisk has all that was written before, \
+         and the machine is quiet.\n",
         settings.notes, settings.rounds, settings.turn,
     );
     for (title, lines) in parts {
@@ -78,9 +73,8 @@ fn row(text: &mut String, columns: &Columns, measured: &Measured) {
 }
 
 fn spread(ratios: &[f64]) -> String {
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = ratios.iter().copied().fold(0.0, f64::max);
-    format!("**{:.2}** ({least:.2}-{most:.2})", median(ratios))
+    let (low, high) = quartiles(ratios);
+    format!("**{:.2}** ({low:.2}-{high:.2})", median(ratios))
 }
 
 /// A number in thousands where it is large.
