@@ -225,8 +225,9 @@ impl Committer {
         let mut memory = self.shared.change()?;
         for (key, drafted) in draft.rows {
             let known = drafted.map(|drafted| drafted.known);
-            if let Some(known) = &known {
-                self.pending.held.insert(key.clone(), known.hashes());
+            match &known {
+                Some(known) => drop(self.pending.held.insert(key.clone(), known.clone())),
+                None => drop(self.pending.held.remove(&key)),
             }
             memory.set_row(key, known);
         }

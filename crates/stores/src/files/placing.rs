@@ -14,7 +14,7 @@ use super::error;
 use super::journal::FileChange;
 use super::place::{clear, place, rename, write_beside};
 use super::quarantine;
-use super::row::{Content, Hash, Known, hash_of};
+use super::row::{Content, Known, hash_of};
 use super::shared::Shared;
 use bytes::Bytes;
 use data::Result;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 pub(super) struct Pending {
     /// Each file once, as the last group leaves it, and as it was before the first.
     pub(super) files: BTreeMap<Arc<str>, FileChange>,
-    /// Rows whose content is held in memory until then.
-    pub(super) held: HashMap<Key, (Hash, Option<Hash>)>,
+    /// Rows whose content is held in memory until then, as the last group leaves them.
+    pub(super) held: HashMap<Key, Arc<Known>>,
     /// Bytes in `files`.
     pub(super) bytes: usize,
 }
@@ -124,15 +124,16 @@ impl Placing {
         for change in pending.files.values().filter(|change| change.after.is_none()) {
             memory.has_left(&change.path);
         }
-        for (key, hashes) in pending.held {
-            let current = memory.known_mut(&key).filter(|known| known.hashes() == hashes);
+        for (key, held) in pending.held {
+            // The very same commit: one that put the same content again has a file to come.
+            let current = memory.known_mut(&key).filter(|known| Arc::ptr_eq(known, &held));
             let Some(current) = current else { continue };
             let mut known = current.as_ref().clone();
             for file in std::iter::once(&mut known.main).chain(&mut known.fields) {
                 file.stamp = stamps.get(&file.path).copied().or(file.stamp);
             }
             if let Content::Held(value) = std::mem::replace(&mut known.content, Content::Filed) {
-                self.shared.cache.insert(key.clone(), hashes, value);
+                self.shared.cache.insert(key.clone(), known.hashes(), value);
             }
             *current = Arc::new(known);
             filed.push((key, current.clone()));

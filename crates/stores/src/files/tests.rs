@@ -11,6 +11,7 @@
 mod cases;
 mod disk;
 mod faults;
+mod meanwhile;
 mod power;
 
 use super::commit::Committer;
