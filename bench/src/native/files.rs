@@ -33,7 +33,7 @@ mod typed;
 mod ulid;
 
 use race::report::{self, Columns, Part};
-use race::{Contender, Entrant, Kind, LINES, Settings};
+use race::{Contender, Entrant, LINES, Settings};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -76,9 +76,7 @@ fn main() {
                 race::agree(&entrants, settings.notes).await;
             }
             // Reads wait for no disk in either way.
-            let is_asked = |line: &race::Line| {
-                sync == Sync::Process || matches!(line.kind, Kind::Commit | Kind::Mixed)
-            };
+            let is_asked = |line: &race::Line| sync == Sync::Process || line.kind.writes();
             let lines = LINES.into_iter().filter(is_asked);
             let lines = race::run(&settings, &entrants, lines, &fresh).await;
             for entrant in entrants {

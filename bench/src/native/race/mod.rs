@@ -67,6 +67,13 @@ pub enum Kind {
     Commit,
 }
 
+impl Kind {
+    /// Whether something is written.
+    pub fn writes(self) -> bool {
+        matches!(self, Kind::Mixed | Kind::Commit)
+    }
+}
+
 /// A line of the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
@@ -92,6 +99,9 @@ pub const LINES: [Line; 9] = [
     line("commit with two indexes, 16 callers", Kind::Commit, 16),
 ];
 
+/// How much longer a turn takes in which something is written.
+pub const WRITES_LONGER: u32 = 3;
+
 /// What a run does, as its arguments say.
 #[derive(Debug)]
 pub struct Settings {
@@ -99,7 +109,7 @@ pub struct Settings {
     pub notes: u64,
     /// Turns of each contender at each line.
     pub rounds: usize,
-    /// How long a turn takes.
+    /// How long a turn takes in which nothing is written.
     pub turn: Duration,
     /// Only lines with this in their name.
     pub only: String,
@@ -132,6 +142,12 @@ impl Settings {
             }
         }
         settings
+    }
+
+    /// How long a turn of this kind takes. What a contender puts off when it is called to write must
+    /// be done within its turn, or it is not measured.
+    pub fn turn_of(&self, kind: Kind) -> Duration {
+        self.turn * if kind.writes() { WRITES_LONGER } else { 1 }
     }
 
     /// The notes of the data set, a user at a time.
@@ -168,7 +184,7 @@ pub async fn run(
         let mut rates = vec![Vec::new(); entrants.len()];
         for round in 0..settings.rounds {
             for who in fair::order(entrants.len(), round) {
-                if matches!(line.kind, Kind::Commit | Kind::Mixed) {
+                if line.kind.writes() {
                     fair::write_back();
                     fair::wait_for_quiet();
                 }

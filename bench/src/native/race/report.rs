@@ -1,6 +1,6 @@
 //! The report of a race: rates, ratios within each line, and why a line is lost where one is.
 
-use super::{Measured, Settings};
+use super::{Measured, Settings, WRITES_LONGER};
 use crate::fair::{median, quartiles};
 use std::fmt::Write as _;
 
@@ -26,9 +26,13 @@ pub fn write(settings: &Settings, columns: &Columns, parts: &[Part], (head, why)
         "{} notes of about 240 bytes with two indexes, {cores} cores, {} rounds of {:?} a line, in \
          turns. Rates\nare operations a second, medians of the rounds; they are those of one \
          machine. A ratio is the median\nof the ratios within each round, with its quartiles. \
-         Before a turn in which something is written, the\ndisk has all that was written before, \
-         and the machine is quiet.\n",
-        settings.notes, settings.rounds, settings.turn,
+         Where something is written a turn takes {:?},\nso that little can be put off until \
+         it is over; before it, the disk has all that was written before,\nand the machine is \
+         quiet.\n",
+        settings.notes,
+        settings.rounds,
+        settings.turn,
+        settings.turn * WRITES_LONGER,
     );
     for (title, lines) in parts {
         let _ = write!(text, "## {title}\n\n| |");

@@ -35,7 +35,7 @@ impl Turn<'_> {
             running.push(tokio::spawn(caller.call(contender, over)));
         }
         // A clock of its own: callers that never wait would keep the run time from looking at its.
-        let (length, ended) = (self.settings.turn, over.clone());
+        let (length, ended) = (self.settings.turn_of(self.line.kind), over.clone());
         let clock = std::thread::spawn(move || {
             std::thread::sleep(length);
             ended.store(true, Ordering::Relaxed);
