@@ -155,16 +155,19 @@ fn tell(service: &Arc<Service>, opened: &Opened, address: &str, first: Option<&F
 /// somebody waits already or not.
 #[cfg(unix)]
 fn told_to_stop() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let heard = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn told(heard: std::io::Result<Signal>) {
+        match heard {
+            Ok(mut signal) => drop(signal.recv().await),
+            // Nobody listens for it, so it ends the program by itself.
+            Err(_) => std::future::pending().await,
+        }
+    }
+    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
     async move {
-        let [Ok(mut interrupt), Ok(mut terminate)] = heard else {
-            // Nobody listens for them, so they end the program by themselves.
-            return std::future::pending().await;
-        };
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            () = told(interrupt) => {}
+            () = told(terminate) => {}
         }
     }
 }

@@ -94,8 +94,9 @@ pub async fn stdio_with_token(keyway: Keyway, book: Book, shown: &str) -> Result
         return Err(worthless());
     }
     let book = Arc::new(book);
-    serve(keyway, Who::Token(book.clone(), Arc::new(token))).await?;
-    book.close().await
+    let served = serve(keyway, Who::Token(book.clone(), Arc::new(token))).await;
+    let closed = book.close().await;
+    served.and(closed)
 }
 
 async fn serve(keyway: Keyway, who: Who) -> Result<()> {
