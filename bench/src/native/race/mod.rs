@@ -144,8 +144,8 @@ impl Settings {
         settings
     }
 
-    /// How long a turn of this kind takes. What a contender puts off when it is called to write must
-    /// be done within its turn, or it is not measured.
+    /// How long a turn of this kind takes. What a contender puts off when it is called to write
+    /// must be done within its turn, or it is not measured.
     pub fn turn_of(&self, kind: Kind) -> Duration {
         self.turn * if kind.writes() { WRITES_LONGER } else { 1 }
     }
