@@ -128,8 +128,7 @@ const WHY: &str = "\
 - Rows of pages and look-ups go from columns into the struct, as the expert's do; their keys are
   encoded besides, since they say where the next page begins and that no row is another owner's.
 - With one caller, who moves between threads: Keyway has a connection a thread, each with pages of
-  its own in memory; the expert takes the one that was given back last. On one core the same lines
-  are 0.91.
+  its own in memory; the expert takes the one that was given back last. On one core less is lost.
 - An index look-up is one statement with a join, as the expert's is, but an outer one: an entry
   without its row would be noticed. Of it the entry's key is encoded, and from that the row's.
 - Commits beside the naive code, where no disk is waited for: it writes three rows, and Keyway five,
