@@ -1,12 +1,14 @@
 //! Connections for reading: a few that are kept, each used by one caller at a time.
 //!
 //! ```text
-//! thread ─▶ its own slot, or the next that is free ─▶ connection with the tables it reads
+//! thread ─▶ its slot, or the next that is free ─▶ connection with the tables it reads
 //! ```
 //!
-//! Threads begin at slots of their own, so that they share nothing that one of them writes: a
-//! counter that two processors change costs more than a row that is in memory. Nothing here waits
-//! for another reader.
+//! A connection keeps pages of its own in memory, so whoever reads alone should meet the same one,
+//! whichever thread it is on: all threads begin at the first slot. Threads that read at once soon
+//! meet there, and the one that came second keeps to the slot it went on to: a lock that two
+//! processors change costs more than a row that is in memory. Now and then it looks whether the
+//! first has become free. Nothing here waits for another reader.
 
 use super::error::closed;
 use super::open::connect;
@@ -14,19 +16,19 @@ use super::tables::Tables;
 use data::store::Durability;
 use data::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags};
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 
 /// Connections that are kept when nobody reads.
 const SLOTS: usize = 8;
+/// Reads after which a thread looks again whether the first connection is free.
+const STAYS: usize = 1_024;
 
 thread_local! {
-    /// Where this thread begins to look.
-    static HOME: usize = {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    };
+    /// Where this thread begins to look, and for how many reads more.
+    static HOME: Cell<(usize, usize)> = const { Cell::new((0, STAYS)) };
 }
 
 /// Everybody who reads.
@@ -84,11 +86,17 @@ impl Readers {
         &self,
         work: impl FnOnce(&Connection, &Tables) -> Result<T>,
     ) -> Result<T> {
-        let home = HOME.with(|home| *home) % SLOTS;
-        let (before, from) = self.slots.split_at_checked(home).unwrap_or((&[], &self.slots));
-        for slot in from.iter().chain(before) {
+        let (home, stays) = HOME.get();
+        let (home, stays) = if stays == 0 { (0, STAYS) } else { (home, stays - 1) };
+        HOME.set((home, stays));
+        for (number, slot) in self.slots.iter().enumerate().cycle().skip(home).take(SLOTS) {
             match slot.0.try_lock() {
-                Ok(mut reader) => return self.read_by(&mut reader, work),
+                Ok(mut reader) => {
+                    if number != home {
+                        HOME.set((number, STAYS));
+                    }
+                    return self.read_by(&mut reader, work);
+                }
                 // Nobody knows what a panic has left of it.
                 Err(TryLockError::Poisoned(broken)) => {
                     let mut reader = broken.into_inner();
