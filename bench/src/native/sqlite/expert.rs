@@ -31,7 +31,7 @@ const PLACE: &str = "INSERT INTO notes_by_place (lat, note_id, author, _lat, lon
                      VALUES (?1, ?2, ?3, ?4, ?5)";
 const CALL: &str = "INSERT INTO keyway_calls (id, outcome, at) VALUES (?1, ?2, ?3)";
 const FORGET: &str = "DELETE FROM keyway_calls WHERE id IN \
-                      (SELECT id FROM keyway_calls WHERE at < ?1 ORDER BY at LIMIT 256)";
+                      (SELECT id FROM keyway_calls WHERE id < ?1 ORDER BY id LIMIT 256)";
 const GET: &str = "SELECT author, note_id, title, words, tag, lat, lon FROM notes \
                    WHERE author = ?1 AND note_id = ?2";
 const PAGE: &str = "SELECT author, note_id, title, words, tag, lat, lon FROM notes \
@@ -122,7 +122,9 @@ impl Writer {
         group.iter().for_each(|commit| add(connection, commit));
         if now - self.forgot >= FORGET_EVERY {
             self.forgot = now;
-            let before = timestamp(now - REMEMBERED);
+            // Ids begin with their time.
+            let before = now - REMEMBERED;
+            let before = format!("{:08x}-{:04x}", before >> 16, before & 0xffff);
             connection.prepare_cached(FORGET).unwrap().execute([before]).unwrap();
         }
         connection.prepare_cached("COMMIT").unwrap().execute([]).unwrap();

@@ -160,9 +160,14 @@ pub fn layout(keyspace: &Keyspace) -> SqliteLayout {
     }
     let with_sweep = |table: Table<SqliteType>| {
         // Entries go with their row. Claims are swept like rows: what is written over an ended row
-        // leaves its claims behind.
-        let is_entry = matches!(table.purpose, Purpose::Entries { unique: false, .. });
-        let is_swept = table.expires.is_some() && !is_entry;
+        // leaves its claims behind. Commits are walked through in the order of their ids: an index
+        // would cost every commit a page more.
+        let is_swept = match table.purpose {
+            Purpose::Entries { unique, .. } => unique,
+            Purpose::Calls => false,
+            _ => true,
+        };
+        let is_swept = is_swept && table.expires.is_some();
         let sweep = is_swept.then(|| names.claim_with(&table.name, "_expires"));
         SqliteTable { table, sweep }
     };

@@ -27,6 +27,9 @@ use std::sync::Arc;
 
 /// The number of this form of the tables.
 const FORMAT: i64 = 1;
+/// An index that earlier versions had.
+const CALLS_BY_TIME: &str = "keyway_calls_expires";
+const CALLS_BY_TIME_MADE: &str = "CREATE INDEX keyway_calls_expires ON keyway_calls (at)";
 const READ: &str = "SELECT format, catalogue, tables FROM keyway WHERE name <> 'cursor key'";
 /// The secret that all programs share, in hexadecimal digits; no keyspace has this name.
 const READ_SECRET: &str = "SELECT catalogue FROM keyway WHERE name = 'cursor key'";
@@ -55,6 +58,10 @@ impl Committer {
             let tables = Tables::new(Arc::new(schema))?;
             let plan = Plan::new(&known, &objects, &wanted, tables.schema())?;
             plan.run(connection, &objects, &tables)?;
+            let unused = objects.is_as(CALLS_BY_TIME, CALLS_BY_TIME_MADE);
+            if unused {
+                execute(connection, &format!("DROP INDEX {CALLS_BY_TIME}"))?;
+            }
             known.update(connection, &tables, plan.numbers)?;
             Ok(Arc::new(tables))
         })

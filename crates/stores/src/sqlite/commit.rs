@@ -11,7 +11,7 @@
 //! failed nothing is written any more; one that certainly did not happen may be sent again.
 
 use super::error::{again, failed, is_busy, is_undone, poisoned};
-use super::outcome;
+use super::outcome::{self, Forgetting};
 use super::read::execute;
 use super::steps::{Step, takes};
 use super::tables::{Table, Tables};
@@ -23,10 +23,12 @@ use data::{Error, ErrorKind, Result, Value};
 use rusqlite::Connection;
 use std::time::Duration;
 
-/// Outcomes forgotten with one group: more than it adds, so that none are left over.
-const FORGET_ROWS: usize = 256;
 /// How often outcomes are looked at that nobody may ask for any more.
 const FORGET_EVERY: Milliseconds = 1_000;
+/// Or after so many batches.
+const FORGET_BATCHES: usize = 64;
+/// How many are looked at then: four for each that was added, so that all are met in time.
+const FORGET_ROWS: usize = 256;
 
 /// Whoever may commit.
 pub(super) struct Committer {
@@ -35,8 +37,10 @@ pub(super) struct Committer {
     busy: Duration,
     /// A COMMIT failed.
     pub(super) is_poisoned: bool,
-    /// When outcomes were last forgotten.
-    forgot: Milliseconds,
+    /// How far outcomes were forgotten.
+    pub(super) forgetting: Forgetting,
+    /// When they last were, and how many were added since.
+    forgot: (Milliseconds, usize),
     /// Lets the next COMMIT fail, as a disk would.
     #[cfg(test)]
     pub(super) fault: Option<Fault>,
@@ -103,7 +107,8 @@ impl Committer {
             connection,
             busy,
             is_poisoned: false,
-            forgot: Milliseconds::MIN,
+            forgetting: Forgetting::default(),
+            forgot: (Milliseconds::MIN, 0),
             #[cfg(test)]
             fault: None,
         }
@@ -164,16 +169,17 @@ impl Committer {
             let is_pending = !written.is_empty() && (!is_known || written.contains(&id));
             answers.push(Answer { id, outcome: taken.and_then(Taken::outcome), is_pending });
         }
-        let failure = self.finish_group(jobs, !written.is_empty()).err();
+        let failure = self.finish_group(jobs, written.len()).err();
         let failure = failure.filter(|_| takes(Step::CommitFirst));
         Some(answers.into_iter().map(|answer| answer.settle(failure.as_ref())).collect())
     }
 
     /// What comes of one batch.
     fn take(&self, job: Job<'_>) -> Result<Taken> {
-        let Job { batch, tables } = job;
+        let Job { batch, tables, is_new } = job;
         let connection = &self.connection;
         if tables.remembers
+            && !is_new
             && takes(Step::Known)
             && let Some(totals) = outcome::of(connection, &batch.id)?
         {
@@ -204,22 +210,27 @@ impl Committer {
     }
 
     /// Ends the transaction of a group.
-    fn finish_group(&mut self, jobs: &[Job<'_>], is_written: bool) -> Result<(), Failure> {
-        if !is_written {
+    fn finish_group(&mut self, jobs: &[Job<'_>], written: usize) -> Result<(), Failure> {
+        if written == 0 {
             return self.rollback();
         }
-        self.forget(jobs);
+        self.forget(jobs, written);
         self.try_commit()
     }
 
     /// Removes outcomes now and then. They may stay as long as they like, so a failure is none.
-    fn forget(&mut self, jobs: &[Job<'_>]) {
+    fn forget(&mut self, jobs: &[Job<'_>], written: usize) {
         let now = jobs.iter().map(|job| job.batch.now).max().unwrap_or(Milliseconds::MIN);
         let remembers = jobs.iter().any(|job| job.tables.remembers);
-        if remembers && now.saturating_sub(self.forgot) >= FORGET_EVERY {
-            self.forgot = now;
-            let _ = outcome::forget(&self.connection, now, FORGET_ROWS);
+        let (last, added) = (self.forgot.0, self.forgot.1 + written);
+        let is_due = added >= FORGET_BATCHES || now.saturating_sub(last) >= FORGET_EVERY;
+        if !is_due || !remembers {
+            self.forgot.1 = added;
+            return;
         }
+        self.forgot = (now, 0);
+        let rows = FORGET_ROWS * added.div_ceil(FORGET_BATCHES);
+        let _ = self.forgetting.go_on(&self.connection, now, rows);
     }
 
     fn rollback(&self) -> Result<(), Failure> {

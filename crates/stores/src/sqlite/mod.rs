@@ -108,6 +108,23 @@ impl SqliteStore {
         answer.await.map_err(|_| poisoned())?
     }
 
+    /// Commits a batch, which may be one that was never sent.
+    async fn send(&self, (batch, is_new): (&Batch, bool)) -> Result<Outcome> {
+        batch.check_limits()?;
+        check_trails(batch)?;
+        let inner = self.inner()?;
+        let tables = self.readers.tables()?;
+        let answer = inner.writer.commit((batch, is_new), &tables)?;
+        drop(inner);
+        match answer {
+            Answer::Ready(outcome) => outcome,
+            // Whoever wrote broke off in the middle of a group.
+            Answer::Waiting(receiver) => {
+                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
+            }
+        }
+    }
+
     /// Lets go of the thread and of the connections: the thread first, so that no connection writes
     /// after it.
     fn release(&self) {
@@ -166,19 +183,11 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
-        batch.check_limits()?;
-        check_trails(batch)?;
-        let inner = self.inner()?;
-        let tables = self.readers.tables()?;
-        let answer = inner.writer.commit(batch, &tables)?;
-        drop(inner);
-        match answer {
-            Answer::Ready(outcome) => outcome,
-            // Whoever wrote broke off in the middle of a group.
-            Answer::Waiting(receiver) => {
-                receiver.await.unwrap_or(Ok(Outcome::Indeterminate { id: batch.id }))
-            }
-        }
+        self.send((batch, false)).await
+    }
+
+    async fn commit_new(&self, batch: &Batch) -> Result<Outcome> {
+        self.send((batch, true)).await
     }
 
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {

@@ -12,14 +12,16 @@ use bytes::{Buf, BufMut};
 use data::clock::Milliseconds;
 use data::store::{Batch, CommitId, OUTCOME_KEPT, Total};
 use data::{Error, ErrorKind, Result};
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
 
 const FIND: &str = "SELECT outcome FROM keyway_calls WHERE id = ?1";
 const KEEP: &str = "INSERT INTO keyway_calls (id, outcome, at) VALUES (?1, ?2, ?3) \
                     ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome, at = excluded.at";
-const FORGET: &str = "DELETE FROM keyway_calls WHERE id IN \
-                      (SELECT id FROM keyway_calls WHERE at < ?1 ORDER BY at LIMIT ?2)";
+const SKIP: &str = "SELECT id FROM keyway_calls WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2";
+const FORGET: &str = "DELETE FROM keyway_calls WHERE id > ?1 AND id <= ?2 AND at < ?3";
+/// Behind every id.
+const END: &str = "g";
 
 /// What a batch came to, if it was committed and is remembered.
 pub(super) fn of(connection: &Connection, id: &CommitId) -> Result<Option<Vec<Total>>> {
@@ -48,13 +50,35 @@ pub(super) fn remember(connection: &Connection, batch: &Batch, totals: &[Total])
     Ok(())
 }
 
-/// Removes at most so many outcomes that nobody may ask for any more; answers how many went.
-pub(super) fn forget(connection: &Connection, now: Milliseconds, rows: usize) -> Result<usize> {
-    let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
-    let before = timestamp_text(now.saturating_sub(kept));
-    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-    let mut statement = prepared(connection, FORGET)?;
-    statement.execute(rusqlite::params![before, rows]).map_err(failed)
+/// A walk through all outcomes, again and again, by which those go that nobody may ask for any
+/// more. Most ids grow with time, so that what is old lies together; others are met all the same.
+#[derive(Debug, Default)]
+pub(super) struct Forgetting {
+    /// The last id that was looked at.
+    behind: String,
+}
+
+impl Forgetting {
+    /// Looks at so many outcomes more.
+    pub(super) fn go_on(
+        &mut self,
+        connection: &Connection,
+        now: Milliseconds,
+        rows: usize,
+    ) -> Result<()> {
+        let kept = Milliseconds::try_from(OUTCOME_KEPT.as_millis()).unwrap_or(Milliseconds::MAX);
+        let before = timestamp_text(now.saturating_sub(kept));
+        let skipped = i64::try_from(rows).unwrap_or(i64::MAX) - 1;
+        let last = prepared(connection, SKIP)?
+            .query_row(rusqlite::params![self.behind, skipped], |row| row.get::<_, String>(0))
+            .optional()
+            .map_err(failed)?;
+        let to = last.as_deref().unwrap_or(END);
+        let gone = rusqlite::params![self.behind, to, before];
+        prepared(connection, FORGET)?.execute(gone).map_err(failed)?;
+        self.behind = last.unwrap_or_default();
+        Ok(())
+    }
 }
 
 fn encode(totals: &[Total]) -> Vec<u8> {

@@ -9,7 +9,6 @@
 
 use super::commit::Committer;
 use super::error::failed;
-use super::outcome;
 use super::steps::{Step, takes};
 use super::tables::{Sweep, Table, Tables, prepared};
 use super::value::timestamp_text;
@@ -30,9 +29,10 @@ impl Committer {
         rows: usize,
     ) -> Result<usize> {
         let rows = rows.min(ROWS_AT_ONCE);
-        self.transaction(|connection| {
+        let mut forgetting = std::mem::take(&mut self.forgetting);
+        let swept = self.transaction(|connection| {
             if tables.remembers {
-                outcome::forget(connection, now, ROWS_AT_ONCE)?;
+                forgetting.go_on(connection, now, ROWS_AT_ONCE)?;
             }
             let now = timestamp_text(now);
             let mut gone = 0;
@@ -58,7 +58,9 @@ impl Committer {
                 }
             }
             Ok(gone)
-        })
+        });
+        self.forgetting = forgetting;
+        swept
     }
 }
 

@@ -128,11 +128,62 @@ impl Bench {
     fn group(&self, batches: Vec<Batch>) -> Vec<Result<Outcome>> {
         let tables = self.store.readers.tables().unwrap();
         self.on_writer(move |committer| {
-            let job = |batch| Job { batch, tables: &tables };
+            let job = |batch| Job { batch, tables: &tables, is_new: false };
             let jobs: Vec<Job<'_>> = batches.iter().map(job).collect();
             committer.begin(true).unwrap();
             committer.commit_begun(&jobs)
         })
+    }
+}
+
+#[test]
+fn commits_are_forgotten_in_time_however_many_there_are() {
+    let folder = Folder::new();
+    let bench = Bench::open(&folder, Durability::Process);
+    let minute = 60_000;
+    // Ids of every age, most of them in order: what is old is found wherever it lies.
+    let id = |number: u64| if number % 7 == 0 { u64::MAX - number } else { number };
+    let (per_minute, minutes) = (400, 40);
+    let mut last = 0;
+    for now in 0..minutes {
+        for number in 0..per_minute {
+            last = now * per_minute + number;
+            let a = vec![put(bench.note("a"), "again", None)];
+            let at = NOW + now as i64 * minute + number as i64;
+            totals(wait(bench.store.commit(&batch(id(last), at, a))));
+        }
+    }
+    let kept: usize = bench.on_writer(|committer| {
+        let count = "SELECT count(*) FROM keyway_calls";
+        committer.connection.query_row(count, [], |row| row.get(0)).unwrap()
+    });
+    let needed = per_minute as usize * 10;
+    assert!((needed..needed * 3 / 2).contains(&kept), "{kept} are kept, {needed} are needed");
+    // One of ten minutes ago is known, so that it is not done again.
+    let of_old = last - per_minute * 9;
+    let other =
+        batch(id(of_old), NOW + minutes as i64 * minute, vec![put(bench.note("a"), "no", None)]);
+    totals(wait(bench.store.commit(&other)));
+    assert_eq!(bench.text("a").as_deref(), Some("again"));
+}
+
+#[test]
+fn an_index_that_is_no_longer_used_goes() {
+    let folder = Folder::new();
+    let named = |bench: &Bench| -> usize {
+        bench.on_writer(|committer| {
+            let count = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'keyway_calls_%'";
+            committer.connection.query_row(count, [], |row| row.get(0)).unwrap()
+        })
+    };
+    for (made, left) in [("(at)", 0), ("(at, id)", 1)] {
+        let bench = Bench::open(&folder, Durability::Process);
+        let text = format!("CREATE INDEX keyway_calls_expires ON keyway_calls {made}");
+        bench.on_writer(move |committer| committer.connection.execute_batch(&text).unwrap());
+        assert_eq!(named(&bench), 1);
+        drop(bench);
+        // One that somebody else made under this name is theirs.
+        assert_eq!(named(&Bench::open(&folder, Durability::Process)), left);
     }
 }
 

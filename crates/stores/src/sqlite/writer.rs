@@ -56,13 +56,22 @@ struct Shared {
 pub(super) struct Job<'b> {
     pub(super) batch: &'b Batch,
     pub(super) tables: &'b Tables,
+    /// Whether it cannot have been committed before.
+    pub(super) is_new: bool,
 }
 
 /// A batch that waits, and where its outcome goes.
 struct Waiting {
     batch: Batch,
     tables: Arc<Tables>,
+    is_new: bool,
     sender: oneshot::Sender<Result<Outcome>>,
+}
+
+impl Waiting {
+    fn job(&self) -> Job<'_> {
+        Job { batch: &self.batch, tables: &self.tables, is_new: self.is_new }
+    }
 }
 
 /// Something to be done.
@@ -95,10 +104,14 @@ impl Writer {
         Ok(Writer { shared, call: Some(call), thread: Some(thread), in_place })
     }
 
-    /// Commits a batch.
-    pub(super) fn commit(&self, batch: &Batch, tables: &Arc<Tables>) -> Result<Answer> {
+    /// Commits a batch, which may be one that was never sent.
+    pub(super) fn commit(
+        &self,
+        (batch, is_new): (&Batch, bool),
+        tables: &Arc<Tables>,
+    ) -> Result<Answer> {
         let in_place = match self.in_place {
-            true => self.shared.commit_now(Job { batch, tables })?,
+            true => self.shared.commit_now(Job { batch, tables, is_new })?,
             false => None,
         };
         let answer = match in_place {
@@ -106,7 +119,7 @@ impl Writer {
             None => {
                 let (sender, receiver) = oneshot::channel();
                 let (batch, tables) = (batch.clone(), tables.clone());
-                let waiting = Waiting { batch, tables, sender };
+                let waiting = Waiting { batch, tables, is_new, sender };
                 self.shared.waiting().push_back(Work::Commit(waiting));
                 Answer::Waiting(receiver)
             }
@@ -215,7 +228,7 @@ impl Shared {
         let group = self.take_group();
         let answers = match begun {
             Ok(_) => {
-                let jobs = group.iter().map(|one| Job { batch: &one.batch, tables: &one.tables });
+                let jobs = group.iter().map(Waiting::job);
                 committer.commit_begun(&jobs.collect::<Vec<_>>())
             }
             Err(error) => group.iter().map(|_| Err(again(&error))).collect(),
