@@ -5,8 +5,9 @@
 //!                          └─ what is answered ─▶ files, on another thread ─▶ checkpoint?
 //! ```
 //!
-//! A sync takes as long for a hundred batches as for one. There is no timer: nobody waits for
-//! others to come. With less than `power`, syncing and writing files wait a little for more.
+//! A sync takes as long for a hundred batches as for one. There is no timer: before a sync the
+//! thread only lets those run who were answered just now and may come again. With less than
+//! `power`, syncing and writing files wait a little for more.
 
 use super::commit::Committer;
 use super::error::{closed, poisoned};
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 const GROUP_BATCHES_MAX: usize = 128;
 /// Bytes of batches written together, the last one aside.
 const GROUP_BYTES_MAX: usize = 4 << 20;
+/// How often the thread lets others run before a sync, while fewer came than were answered last.
+const YIELDS_MAX: usize = 32;
 /// How long what is not synced may wait.
 const LATE: Duration = Duration::from_millis(500);
 /// Bytes that may wait, and files: whoever has more waits until those before are in their places.
@@ -102,6 +105,7 @@ impl Drop for Writer {
 fn write_all(mut committer: Committer, work: &Receiver<Work>) {
     let mut since: Option<Instant> = None;
     let mut next = None;
+    let mut answered = 0;
     loop {
         let wait = match since {
             Some(_) if committer.placer.is_busy() => SOON,
@@ -124,6 +128,15 @@ fn write_all(mut committer: Committer, work: &Receiver<Work>) {
                 let mut batches = vec![batch];
                 let mut senders = vec![sender];
                 next = gather(work, &mut batches, &mut senders);
+                let is_synced = committer.durability == Durability::Power;
+                for _ in 0..if is_synced { YIELDS_MAX } else { 0 } {
+                    if batches.len() >= answered || next.is_some() {
+                        break;
+                    }
+                    std::thread::yield_now();
+                    next = gather(work, &mut batches, &mut senders);
+                }
+                answered = batches.len();
                 for (answer, sender) in committer.commit(&batches).into_iter().zip(senders) {
                     // Whoever asked may have gone; the batch is committed all the same.
                     let _ = sender.send(answer);
