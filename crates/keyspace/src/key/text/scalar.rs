@@ -43,6 +43,9 @@ fn is_spelt(value: &Value<'_>, raw: &str) -> Result<bool, Error> {
     match value {
         // Without making a text of it.
         Value::Uuid(value) => Ok(digits::uuid_letters(*value) == raw.as_bytes()),
+        Value::TimeUuid(value) if is_time_uuid(u128::from_be_bytes(*value)) => {
+            Ok(digits::uuid_letters(*value) == raw.as_bytes())
+        }
         Value::Ulid(value) => Ok(digits::ulid_letters(*value) == raw.as_bytes()),
         value => Ok(scalar_text(value)? == raw),
     }
