@@ -218,7 +218,7 @@ impl RecordShape {
     }
 
     /// The bytes of one field; none where it is null, or was not known when the record was written.
-    pub(crate) fn payload<'a>(&self, record: &'a Bytes, slot: usize) -> Result<Option<&'a [u8]>> {
+    pub fn payload<'a>(&self, record: &'a Bytes, slot: usize) -> Result<Option<&'a [u8]>> {
         match self.field(slot)?.find(record)? {
             Stored::Payload(payload) => Ok(Some(payload)),
             Stored::Null | Stored::Unknown => Ok(None),

@@ -146,9 +146,14 @@ impl KeyShape {
 
     /// Adds the values of a key; an attempt at its end is left out.
     pub fn decode_into(&self, key: &Key, values: &mut Vec<Value>) -> Result<()> {
+        self.each_value(key, |value| values.push(Value::from_segment(value)))
+    }
+
+    /// Shows the values of a key where they lie; an attempt at its end is left out.
+    pub fn each_value<'k>(&self, key: &'k Key, mut show: impl FnMut(key::Value<'k>)) -> Result<()> {
         let mut reader = KeyReader::new(key.as_ref()).map_err(corrupt)?;
         for segment in &self.segments {
-            values.push(Value::from_segment(reader.value(*segment).map_err(corrupt)?));
+            show(reader.value(*segment).map_err(corrupt)?);
         }
         if self.attempt {
             reader.uuid(Direction::Ascending).map_err(corrupt)?;

@@ -50,7 +50,7 @@ use keyspace::layout::cql;
 use keyspace::model::{Atomicity, Keyspace, StoreKind};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tables::Tables;
@@ -61,6 +61,32 @@ use uuids::Uuids;
 
 /// What a commit that is begun is given, however late it is.
 const COMMIT_AT_LEAST: Duration = Duration::from_secs(1);
+
+/// Waits in the run time of the caller, or in the one the store was opened in. No function, because
+/// a future that is handed to one has its room twice.
+macro_rules! within {
+    ($store:expr, $work:expr) => {
+        match is_in_runtime() {
+            true => $work.await,
+            false => entered(&$store.runtime, Box::pin($work)).await,
+        }
+    };
+}
+
+/// Whether whoever is asked for runs in a run time of tokio's.
+fn is_in_runtime() -> bool {
+    // A task knows itself; to ask for the run time counts who holds it.
+    tokio::task::try_id().is_some() || Handle::try_current().is_ok()
+}
+
+/// Waits in a run time.
+async fn entered<T>(runtime: &Handle, mut work: Pin<Box<impl Future<Output = T>>>) -> T {
+    poll_fn(|context| {
+        let _entered = runtime.enter();
+        work.as_mut().poll(context)
+    })
+    .await
+}
 
 /// How a store is opened.
 #[derive(Clone, PartialEq, Eq)]
@@ -145,7 +171,7 @@ impl CassandraStore {
             let rows = client.rows(&(statement, vec![value::text(&place)]), until, each).await;
             Ok(rows.map_err(client::Fault::into_error)?.contains(&true))
         };
-        self.within(asked).await.map_err(|error| error.during("open"))
+        within!(self, asked).map_err(|error: Error| error.during("open"))
     }
 
     fn place(&self, keyspace: &Keyspace) -> String {
@@ -191,19 +217,6 @@ impl CassandraStore {
         let (stamps, uuids) = (self.stamps.clone(), Uuids::new(uuids));
         Ok(Ready { client, tables, stamps, uuids, catalogue, place })
     }
-
-    /// Waits in the run time of the caller, or in the one the store was opened in.
-    async fn within<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        if Handle::try_current().is_ok() {
-            return work.await;
-        }
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            let _entered = self.runtime.enter();
-            work.as_mut().poll(context)
-        })
-        .await
-    }
 }
 
 #[async_trait]
@@ -233,7 +246,7 @@ impl Store for CassandraStore {
                 .with("given", &keyspace.name.value));
             }
         }
-        let made = self.within(self.make_ready(keyspace)).await;
+        let made = within!(self, self.make_ready(keyspace));
         let ready = made.map_err(|error| error.during("ensure"))?;
         let schema = ready.tables.schema.clone();
         *self.ready.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(ready));
@@ -243,37 +256,37 @@ impl Store for CassandraStore {
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         door::check_keys(keys)?;
         let ready = self.ready()?;
-        self.within(read::get(&ready, keys)).await
+        within!(self, read::get(&ready, keys))
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let ready = self.ready()?;
-        self.within(read::scan(&ready, scan)).await
+        within!(self, read::scan(&ready, scan))
     }
 
     async fn each(&self, scan: &Scan, _: Versions, show: &mut Show<'_>) -> Result<Option<End>> {
         scan.check_limits()?;
         let ready = self.ready()?;
-        self.within(read::each(&ready, scan, show)).await.map(Some)
+        within!(self, read::each(&ready, scan, show)).map(Some)
     }
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         scan.check_limits()?;
         let ready = self.ready()?;
-        self.within(walk::walk(&ready, scan)).await
+        within!(self, walk::walk(&ready, scan))
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
-        self.within(commit(&ready, batch, false)).await
+        within!(self, commit(&ready, batch, false))
     }
 
     async fn commit_new(&self, batch: &Batch) -> Result<Outcome> {
         batch.check_limits()?;
         let ready = self.ready()?;
-        self.within(commit(&ready, batch, true)).await
+        within!(self, commit(&ready, batch, true))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -282,12 +295,12 @@ impl Store for CassandraStore {
 
     async fn identity(&self) -> Result<Option<String>> {
         let ready = self.ready()?;
-        self.within(identity(&ready)).await.map(Some)
+        within!(self, identity(&ready)).map(Some)
     }
 
     async fn secret(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>> {
         let ready = self.ready()?;
-        self.within(secret::secret(&ready.client, &ready.catalogue, fresh)).await.map(Some)
+        within!(self, secret::secret(&ready.client, &ready.catalogue, fresh)).map(Some)
     }
 }
 
@@ -329,7 +342,8 @@ async fn commit(ready: &Ready, batch: &Batch, is_new: bool) -> Result<Outcome> {
     let left = u64::try_from(batch.deadline.saturating_sub(batch.now)).unwrap_or(0);
     let until = Instant::now() + Duration::from_millis(left).max(COMMIT_AT_LEAST);
     match (judged, plain && !batch.checks.is_empty()) {
-        (true, _) => conditional::commit(ready, batch, until).await,
+        // Boxed, so that what is written plainly does not carry its room.
+        (true, _) => Box::pin(conditional::commit(ready, batch, until)).await,
         (false, true) => Err(Error::new(
             ErrorKind::Unsupported,
             "rows without versions are compared by no store that scales out",

@@ -18,7 +18,7 @@ use super::view::View;
 use data::store::{Batch, CommitId, Key, Outcome, Row, Write};
 use data::{Error, ErrorKind, Result};
 use scylla::statement::prepared::PreparedStatement;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::time::Instant;
 
 /// Writes a batch, which may be one that was never sent.
@@ -50,27 +50,48 @@ pub(super) async fn commit(
 }
 
 async fn send(ready: &Ready, batch: &Batch, stamp: i64, until: Instant) -> Result<(), Fault> {
+    if let [write] = batch.writes.as_slice() {
+        let bound = bound(ready, (batch, write), stamp, until).await?;
+        return ready.client.send(&bound, until).await.map(drop);
+    }
     let mut all: Vec<Bound> = Vec::with_capacity(batch.writes.len());
     for write in &batch.writes {
-        let view = ready.tables.of(write.key()).map_err(Fault::Refused)?;
-        let cells = view.key_cells(write.key()).map_err(Fault::Refused)?;
-        let stamp = stamp_of(view, write, stamp);
-        all.push(match write {
-            Write::Put { key, expires, .. } => {
-                uuids::check(ready, view, &cells, until).await?;
-                let cells =
-                    inserted(view, (key, cells), write, (batch, stamp)).map_err(Fault::Refused)?;
-                (insert(ready, view, expires.is_some()).await?, cells)
-            }
-            Write::Delete { .. } => {
-                let mut bound = vec![value::big(stamp)];
-                bound.extend(cells);
-                (ready.client.prepare(&delete(view), Way::Again).await?, bound)
-            }
-            Write::Add { .. } => return Err(Fault::Refused(uncounted())),
-        });
+        all.push(bound(ready, (batch, write), stamp, until).await?);
     }
     ready.client.send_together(&all, Way::Again, until).await.map(drop)
+}
+
+/// The statement of one write, with its values.
+async fn bound(
+    ready: &Ready,
+    (batch, write): (&Batch, &Write),
+    stamp: i64,
+    until: Instant,
+) -> Result<Bound, Fault> {
+    let view = ready.tables.of(write.key()).map_err(Fault::Refused)?;
+    let stamp = stamp_of(view, write, stamp);
+    match write {
+        Write::Put { key, expires, .. } => {
+            let mut cells = Vec::with_capacity(view.table.columns.len() + 2);
+            view.add_key_cells(key, &mut cells).map_err(Fault::Refused)?;
+            uuids::check(ready, view, &cells, until).await?;
+            add_rest(view, (key, &mut cells), write, (batch, stamp)).map_err(Fault::Refused)?;
+            let [lasting, ending] = &view.inserts;
+            let known = if expires.is_some() { ending } else { lasting };
+            let insert = match known.get() {
+                Some(known) => known.clone(),
+                None => Box::pin(insert(ready, view, expires.is_some(), known)).await?,
+            };
+            Ok((insert, cells))
+        }
+        Write::Delete { key } => {
+            let mut cells = vec![value::big(stamp)];
+            view.add_key_cells(key, &mut cells).map_err(Fault::Refused)?;
+            let prepared = Box::pin(ready.client.prepare(&delete(view), Way::Again)).await?;
+            Ok((prepared, cells))
+        }
+        Write::Add { .. } => Err(Fault::Refused(uncounted())),
+    }
 }
 
 /// The timestamp of a write: an entry with an attempt has that of the attempt, whoever writes it
@@ -85,34 +106,40 @@ fn stamp_of(view: &View, write: &Write, stamp: i64) -> i64 {
     stamp + i64::from(matches!(write, Write::Delete { .. }))
 }
 
-fn inserted(
+/// Adds what a statement that puts a row has behind the cells of the key.
+fn add_rest(
     view: &View,
-    (key, mut cells): (&Key, Vec<Cell>),
+    (key, cells): (&Key, &mut Vec<Cell>),
     write: &Write,
     (batch, stamp): (&Batch, i64),
-) -> Result<Vec<Cell>> {
+) -> Result<()> {
     let Write::Put { value, expires, trail, .. } = write else { return Err(uncounted()) };
-    let row = Row { value: value.clone(), version: None, expires: *expires, trail: trail.clone() };
-    let values = view.value_cells(key, Some(&row), batch.id, &Found::default())?;
-    cells.extend(values.into_iter().map(|cell| match cell {
-        // Under a new key there is nothing to take away.
-        Cell::Null if view.is_written_once => Cell::Unset,
-        cell => cell,
-    }));
+    let is_alone = expires.is_none() && trail.is_none();
+    if !is_alone || !view.add_field_cells(value, cells)? {
+        let (value, trail) = (value.clone(), trail.clone());
+        let row = Row { value, version: None, expires: *expires, trail };
+        let first = cells.len();
+        view.add_value_cells((key, Some(&row)), batch.id, &Found::default(), cells)?;
+        if view.is_written_once {
+            // Under a new key there is nothing to take away.
+            let nulls = cells.iter_mut().skip(first).filter(|cell| **cell == Cell::Null);
+            nulls.for_each(|cell| *cell = Cell::Unset);
+        }
+    }
     cells.push(value::big(stamp));
     if expires.is_some() {
         cells.push(value::int(usize::try_from(life(*expires, batch.now, false)).unwrap_or(0)));
     }
-    Ok(cells)
+    Ok(())
 }
 
 /// The statement that puts a row, made once for those that end and once for the others.
-async fn insert(ready: &Ready, view: &View, ends: bool) -> Result<Arc<PreparedStatement>, Fault> {
-    let [lasting, ending] = &view.inserts;
-    let known = if ends { ending } else { lasting };
-    if let Some(known) = known.get() {
-        return Ok(known.clone());
-    }
+async fn insert(
+    ready: &Ready,
+    view: &View,
+    ends: bool,
+    known: &OnceLock<Arc<PreparedStatement>>,
+) -> Result<Arc<PreparedStatement>, Fault> {
     let table = &view.table;
     let marks = vec!["?"; table.columns.len()].join(", ");
     let names = table.names(0..table.columns.len());

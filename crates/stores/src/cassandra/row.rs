@@ -32,7 +32,48 @@ impl View {
         id: CommitId,
         before: &Found,
     ) -> Result<Vec<Cell>> {
-        let mut cells = vec![Cell::Null; self.table.columns.len() - self.table.key()];
+        let mut cells = Vec::with_capacity(self.table.columns.len() - self.table.key());
+        self.add_value_cells((key, row), id, before, &mut cells)?;
+        Ok(cells)
+    }
+
+    /// Adds the cells of a row that is its fields and nothing else, as they lie in its record;
+    /// false, and nothing is added, if they must be taken apart.
+    pub(super) fn add_field_cells(&self, record: &Bytes, cells: &mut Vec<Cell>) -> Result<bool> {
+        let Some(shape) = self.direct.as_ref().filter(|_| self.is_fields_alone) else {
+            return Ok(false);
+        };
+        let first = cells.len();
+        for (place, of, holds) in &self.holds {
+            let (Holds::Part(Part::Slot(slot)), Some(column)) =
+                (holds, self.table.columns.get(*place))
+            else {
+                cells.truncate(first);
+                return Ok(false);
+            };
+            let payload = shape.payload(record, *slot)?;
+            let cell =
+                payload.and_then(|bytes| value::field_cell(&column.native, of, record, bytes));
+            let Some(cell) = cell else {
+                cells.truncate(first);
+                return Ok(false);
+            };
+            cells.push(cell);
+        }
+        Ok(true)
+    }
+
+    /// Adds the cells of all columns beside the key.
+    pub(super) fn add_value_cells(
+        &self,
+        (key, row): (&Key, Option<&Row>),
+        id: CommitId,
+        before: &Found,
+        cells: &mut Vec<Cell>,
+    ) -> Result<()> {
+        let first = cells.len();
+        cells.resize(first + self.table.columns.len() - self.table.key(), Cell::Null);
+        let cells = cells.get_mut(first..).unwrap_or_default();
         let live = row.filter(|row| !row.trail.as_ref().is_some_and(|trail| trail.dead));
         let (owner, slots) = match (live, &self.of) {
             (Some(row), Some(of)) => of.take_apart(&row.value)?,
@@ -73,8 +114,7 @@ impl View {
                 *slot = cell;
             }
         }
-        self.check_end(row, &cells)?;
-        Ok(cells)
+        self.check_end(row, cells)
     }
 
     /// Whether the table can say when a row ends.

@@ -47,7 +47,7 @@ pub(super) async fn check(
     for (name, version) in view.alike(cells) {
         let known = match ready.uuids.version_of(name) {
             Some(known) => known,
-            None => first(ready, name, version, until).await?,
+            None => Box::pin(first(ready, name, version, until)).await?,
         };
         if known != version {
             let error = Error::new(

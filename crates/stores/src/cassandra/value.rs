@@ -162,6 +162,39 @@ pub(super) fn cell(native: &CqlType, value_type: &Type, value: &Value) -> Result
     })
 }
 
+/// The cell of a key's segment where its bytes are the cell's, as those of most types are.
+pub(super) fn key_cell(native: &CqlType, segment: &key::Value<'_>) -> Option<Cell> {
+    Some(match (segment, native) {
+        (key::Value::Uuid(bytes), CqlType::Blob | CqlType::Uuid)
+        | (key::Value::TimeUuid(bytes), CqlType::TimeUuid) => uuid(bytes),
+        (key::Value::Text(words), CqlType::Text) => text(words),
+        (key::Value::I64(number), CqlType::BigInt)
+        | (key::Value::Timestamp(number), CqlType::Timestamp) => big(*number),
+        _ => return None,
+    })
+}
+
+/// The cell of a record's field where its bytes are the cell's, as those of most types are. They
+/// are a part of the record.
+pub(super) fn field_cell(
+    native: &CqlType,
+    of: &Type,
+    record: &Bytes,
+    payload: &[u8],
+) -> Option<Cell> {
+    let is_same = match native {
+        CqlType::Text => matches!(of.required(), Type::Text | Type::Enum(_)),
+        CqlType::Blob => matches!(of.required(), Type::Bytes | Type::Uuid),
+        CqlType::Uuid | CqlType::TimeUuid | CqlType::Boolean => true,
+        CqlType::BigInt | CqlType::Double | CqlType::Timestamp => true,
+        _ => false,
+    };
+    is_same.then(|| match payload.len() <= SHORT_BYTES_MAX {
+        true => copied(payload),
+        false => Cell::Bytes(record.slice_ref(payload)),
+    })
+}
+
 /// The shortest two's complement of a number that is not negative.
 fn varint(number: u64) -> Cell {
     let bytes = number.to_be_bytes();

@@ -17,7 +17,7 @@ use data::record::RecordShape;
 use data::schema::{CollectionSchema, ContentShape, KeyShape, time_of};
 use data::store::Key;
 use data::{Error, ErrorKind, Result, Value};
-use keyspace::key::KeyReader;
+use keyspace::key::{self, KeyReader};
 use keyspace::layout::cql::{CqlTable, CqlType};
 use keyspace::layout::tables::plain_member;
 use keyspace::model::Type;
@@ -52,6 +52,8 @@ pub(super) struct View {
     pub(super) expires: Option<usize>,
     /// Whether the last segment is the attempt that wrote an entry.
     pub(super) has_attempt: bool,
+    /// Whether rows have all columns beside the key, and those are the fields of a record.
+    pub(super) is_fields_alone: bool,
     /// Whether rows never change once they are written, under keys that are new.
     pub(super) is_written_once: bool,
     /// The statements that put a row which lasts, and one which ends, once they are prepared.
@@ -142,6 +144,7 @@ impl View {
             order: Vec::new(),
             expires,
             has_attempt,
+            is_fields_alone: false,
             is_written_once: model.immutable && is_new && !table.is_conditional,
             inserts: Default::default(),
             selects: Selects::default(),
@@ -150,6 +153,9 @@ impl View {
         view.of = Some(view.contents(finder, of)?);
         view.direct = view.collection().and_then(|collection| direct(collection));
         view.fields = view.field_cells();
+        let is_field = |held: &Held| matches!(held, Held::Part(Part::Slot(_)));
+        view.is_fields_alone = table.key() + view.holds.len() == table.columns.len()
+            && view.holds.iter().all(|(_, _, held)| is_field(held));
         view.order = view.order_cells();
         let place = |wanted: Held| {
             let mut holds = view.holds.iter();
@@ -185,6 +191,7 @@ impl View {
             order: Vec::new(),
             expires: None,
             has_attempt: false,
+            is_fields_alone: false,
             is_written_once: false,
             inserts: Default::default(),
             selects: Selects::default(),
@@ -258,21 +265,34 @@ impl View {
 
     /// The cells of a key: first those of the partition, then those that order rows.
     pub(super) fn key_cells(&self, key: &Key) -> Result<Vec<Cell>> {
-        let segments = self.key.decode(key)?;
-        let columns = self.table.columns.iter();
         let mut cells = Vec::with_capacity(self.parts.len());
-        for (part, column) in self.parts.iter().zip(columns) {
+        self.add_key_cells(key, &mut cells)?;
+        Ok(cells)
+    }
+
+    /// Adds the cells of a key.
+    pub(super) fn add_key_cells(&self, key: &Key, cells: &mut Vec<Cell>) -> Result<()> {
+        let mut segments = Vec::with_capacity(self.key.segments.len());
+        self.key.each_value(key, |value| segments.push(value))?;
+        let first = cells.len();
+        for (part, column) in self.parts.iter().zip(&self.table.columns) {
             cells.push(match part {
                 KeyPart::Text(text) => value::text(text),
                 KeyPart::Slice => value::big(self.slice_start(&segments)?),
                 KeyPart::Segment(place) => {
-                    self.segment_cell(column, *place, segments.get(*place))?
+                    let segment = segments.get(*place).ok_or_else(too_few)?;
+                    match value::key_cell(&column.native, segment) {
+                        Some(cell) => cell,
+                        None => {
+                            let known = Value::from_segment(segment.clone());
+                            self.segment_cell(column, *place, Some(&known))?
+                        }
+                    }
                 }
                 KeyPart::Rest => Cell::Bytes(self.rest(key)?),
             });
         }
-        self.check_partition(&cells)?;
-        Ok(cells)
+        self.check_partition(cells.get(first..).unwrap_or_default())
     }
 
     /// The cell of a segment.
@@ -283,7 +303,7 @@ impl View {
         value: Option<&Value>,
     ) -> Result<Cell> {
         let (Some(value), Some(of)) = (value, self.key.types.get(place)) else {
-            return Err(Error::new(ErrorKind::Internal, "a key has too few values"));
+            return Err(too_few());
         };
         let named = |error: Error| error.with("column", &column.name);
         value::cell(&column.native, of, value).map_err(named)
@@ -310,14 +330,14 @@ impl View {
     }
 
     /// Where the slice of these segments begins.
-    fn slice_start(&self, segments: &[Value]) -> Result<i64> {
+    fn slice_start(&self, segments: &[key::Value<'_>]) -> Result<i64> {
         let missing = || Error::new(ErrorKind::Internal, "a slice is cut by nothing");
         let slices = self.key.slices.as_ref().ok_or_else(missing)?;
         let by = segments.get(self.key.group).ok_or_else(missing)?;
         // The directory has the number itself, the rows have a time.
         let number = match (self.of.is_some(), by) {
-            (false, Value::I64(number)) => *number,
-            _ => slices.number(by.as_segment().as_ref().map_or(0, time_of)),
+            (false, key::Value::I64(number)) => *number,
+            _ => slices.number(time_of(by)),
         };
         Ok(number.saturating_mul(slices.every))
     }
@@ -350,4 +370,8 @@ impl View {
             _ => Ok(()),
         }
     }
+}
+
+fn too_few() -> Error {
+    Error::new(ErrorKind::Internal, "a key has too few values")
 }
