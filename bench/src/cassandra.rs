@@ -32,6 +32,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// The allocator of the program `keyway`, for both.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub type Work<'w, T> = Pin<Box<dyn Future<Output = T> + Send + 'w>>;
 
 /// What a page of messages answers: texts, newest first, and whether more follow.
