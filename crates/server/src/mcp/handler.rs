@@ -67,7 +67,7 @@ impl Handler {
 
     fn description(&self) -> &Description {
         match &self.of {
-            Of::Server(service) => &service.description,
+            Of::Server(service) => service.description(),
             Of::Alone(_, description) => description,
         }
     }
