@@ -89,8 +89,9 @@ impl Keyway {
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
         let mut all = runtime.patterns().iter();
         let position = all.position(|other| Arc::ptr_eq(other, prepared));
-        let reply = self.call_at(position.unwrap_or(usize::MAX), given, caller, None).await?;
-        reply.answer.to_json(runtime.schema())
+        let position = position.unwrap_or(usize::MAX);
+        let (reply, answered_by) = self.call_on(position, given, caller, None).await?;
+        reply.answer.to_json(answered_by.schema())
     }
 
     /// Moves the keyspace to another store while it is used: all clones of this handle go on there.
@@ -167,12 +168,33 @@ impl Keyway {
         id: Option<CommitId>,
     ) -> Result<Reply> {
         if self.0.moves.is_under_way() {
-            return self.send_while_moving(position, given, caller, id).await;
+            return self
+                .send_while_moving(position, given, caller, id)
+                .await
+                .map(|(reply, _)| reply);
         }
         let runtime = self.open()?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
         runtime.call(call).await
+    }
+
+    /// The same, and which run time has answered, by whose schema the answer is written: while a
+    /// call waits, the keyspace may move, and the numbers of the other store are not the same.
+    pub async fn call_on(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        id: Option<CommitId>,
+    ) -> Result<(Reply, &Runtime)> {
+        if self.0.moves.is_under_way() {
+            return self.send_while_moving(position, given, caller, id).await;
+        }
+        let runtime = self.open()?;
+        let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
+        call.id = id;
+        Ok((runtime.call(call).await?, runtime))
     }
 
     /// The same call, written as JSON, if it reads rows that can be shown where they lie; otherwise
@@ -200,7 +222,7 @@ impl Keyway {
         given: Vec<Given>,
         caller: &Caller,
         id: Option<CommitId>,
-    ) -> Result<Reply> {
+    ) -> Result<(Reply, &Runtime)> {
         loop {
             let runtime = self.open()?;
             let mut call = Call::new(pattern_at(runtime, position)?, given.clone(), caller);
@@ -213,7 +235,7 @@ impl Keyway {
             };
             match reply {
                 Err(error) if is_left(&error) => self.0.moves.wait().await,
-                reply => return reply,
+                reply => return reply.map(|reply| (reply, runtime)),
             }
         }
     }
