@@ -6,7 +6,7 @@ use crate::open::{Builder, Opening};
 use crate::sweep::{self, Sweeper};
 use crate::typed::FromAnswer;
 use data::request::{Call, Given, Prepared, Reply, Runtime, Written};
-use data::store::{CommitId, Description, Hold};
+use data::store::{Batch, CommitId, Description, Hold, Outcome};
 use data::watch::Interest;
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
@@ -173,7 +173,7 @@ impl Keyway {
                 .await
                 .map(|(reply, _)| reply);
         }
-        let runtime = self.open()?;
+        let runtime = self.open_for(id).await?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
         runtime.call(call).await
@@ -191,7 +191,7 @@ impl Keyway {
         if self.0.moves.is_under_way() {
             return self.send_while_moving(position, given, caller, id).await;
         }
-        let runtime = self.open()?;
+        let runtime = self.open_for(id).await?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
         Ok((runtime.call(call).await?, runtime))
@@ -224,7 +224,7 @@ impl Keyway {
         id: Option<CommitId>,
     ) -> Result<(Reply, &Runtime)> {
         loop {
-            let runtime = self.open()?;
+            let runtime = self.open_for(id).await?;
             let mut call = Call::new(pattern_at(runtime, position)?, given.clone(), caller);
             call.id = id;
             let reply = runtime.call(call).await;
@@ -275,6 +275,16 @@ impl Keyway {
         R::from_shown_later(runtime, &call).await.ok_or(call.given)
     }
 
+    /// The run time for a call with this id: a call that was made before the keyspace moved, and is
+    /// sent again, is known where it was made, and is not made a second time.
+    async fn open_for(&self, id: Option<CommitId>) -> Result<&Runtime> {
+        let runtime = self.open()?;
+        match id.filter(|_| self.0.moved.get().is_some()) {
+            Some(id) if Box::pin(has_committed(&self.0.first, id)).await => Ok(&self.0.first),
+            _ => Ok(runtime),
+        }
+    }
+
     /// The run time, unless the keyspace is closed.
     fn open(&self) -> Result<&Runtime> {
         match self.0.is_closed.load(Ordering::Acquire) {
@@ -282,6 +292,16 @@ impl Keyway {
             false => Ok(self.runtime()),
         }
     }
+}
+
+/// Whether a store from which its keyspace has moved remembers a batch with this id. All others it
+/// refuses, so that this one is never committed.
+async fn has_committed(runtime: &Runtime, id: CommitId) -> bool {
+    let options = runtime.options();
+    let now = options.clock.now();
+    let deadline = now.saturating_add(options.call_milliseconds_max);
+    let batch = Batch { id, now, checks: Vec::new(), writes: Vec::new(), deadline };
+    matches!(runtime.store().commit(&batch).await, Ok(Outcome::Committed { .. }))
 }
 
 fn pattern_at(runtime: &Runtime, position: usize) -> Result<&Prepared> {

@@ -80,7 +80,8 @@ impl Drop for UnderWay<'_> {
 /// is as it was.
 ///
 /// It can be made from the embedded engine and from memory. Cursors and versions that were given
-/// out before the switch are not known afterwards, nor are ids of calls.
+/// out before the switch are not known afterwards. Ids of calls are, for as long as this process
+/// has the first store open.
 #[must_use = "nothing moves before it is awaited"]
 pub struct Move {
     keyway: Keyway,

@@ -1,8 +1,10 @@
-//! A call that waits while its keyspace moves is answered by the other store, in its own numbers.
+//! Calls around the moment in which their keyspace moves: one that waits is answered by the other
+//! store, in its own numbers, and one that is made again is made once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
-use keyway::{Caller, Keyway, Stage};
+use keyway::clock::Clock;
+use keyway::{Answer, Caller, CommitId, Keyway, Stage, SystemClock, SystemRandom};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -68,4 +70,44 @@ async fn an_answer_is_written_in_the_numbers_of_the_store_that_gave_it() {
     assert_eq!(one.await.unwrap().unwrap()["key"], "pear:a");
     assert_eq!(other.await.unwrap().unwrap()["key"], "pear:b");
     keyway.close().await.unwrap();
+}
+
+const COUNTED: &str = r#"
+[keyspace]
+name = "counted"
+
+[collection.visits]
+key   = "visits:{page: text}"
+value = "counter"
+
+[pattern.visit]
+add   = "visits"
+allow = "user"
+"#;
+
+#[tokio::test]
+async fn a_call_that_is_made_again_after_the_move_is_made_once() {
+    for url in ["memory:", "engine:"] {
+        let name = format!("keyway-moving-ids-{}", std::process::id());
+        let directory = Directory(std::env::temp_dir().join(name));
+        let place =
+            if url == "memory:" { String::new() } else { directory.0.display().to_string() };
+        let keyway = keyway::open_text(COUNTED, &format!("{url}{place}")).await.unwrap();
+        let random = SystemRandom::start().unwrap();
+        let fresh = || CommitId::new(SystemClock::start().now(), &random);
+        let visit = async |id: CommitId| {
+            let call = keyway.call("visit").by("ann").arg("page", "home").arg("amount", 1_i64);
+            match call.id(id).await.unwrap().answer {
+                Answer::Total(total) => total,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (before, after) = (fresh(), fresh());
+        assert_eq!((visit(before).await, visit(before).await), (1, 1));
+        keyway.move_to("memory:").await.unwrap();
+        assert_eq!(visit(before).await, 1, "{url}: it was made before");
+        assert_eq!((visit(after).await, visit(after).await), (2, 2), "{url}");
+        assert_eq!(visit(fresh()).await, 3, "{url}: none was made twice");
+        keyway.close().await.unwrap();
+    }
 }

@@ -210,7 +210,7 @@ fn refused(ran: &Ran, status: i32, part: &str) {
 /// Moves the chat while it is served and used, and proves that nothing was lost.
 fn moves_to(chat: &Chat, url: &str) {
     let server = chat.serve();
-    let hatch = chat.hatch().expect("the server has a socket");
+    let hatch = chat.hatch().unwrap();
     assert!(hatch.file_type().is_socket());
     assert_eq!(hatch.permissions().mode() & 0o777, 0o600);
     let traffic = Traffic::start(chat, &server);

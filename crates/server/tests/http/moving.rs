@@ -1,7 +1,8 @@
 //! The keyspace moves to another store while it is served.
 
 use crate::streams::Stream;
-use crate::support::Setup;
+use crate::support::{Setup, post};
+use axum::body::Body;
 use axum::http::StatusCode;
 use keyspace::model::StoreKind;
 use serde_json::{Value as Json, json};
@@ -70,4 +71,21 @@ async fn what_is_said_of_the_store_is_said_of_the_one_it_is_on() {
     assert_ne!(there, openapi, "each store has its price");
     assert_eq!(setup.get("", "/health").await.status, StatusCode::OK);
     assert_eq!(setup.number("keyway_store_up").await, 1.0);
+}
+
+/// Whoever lost an answer asks again, and does not know that the keyspace has moved meanwhile.
+#[tokio::test]
+async fn a_key_stands_for_one_call_on_both_stores() {
+    let setup = Setup::new().await;
+    let file = File::new("keys");
+    let visit = async |key: &str| {
+        let request = post(&setup.ann, "/visit").header("idempotency-key", key);
+        let answered = setup.send(request.body(Body::from(r#"{"page": "home"}"#)).unwrap()).await;
+        assert_eq!(answered.status, StatusCode::OK, "{answered:?}");
+        answered.json()["total"].clone()
+    };
+    assert_eq!(visit("one").await, visit("one").await);
+    setup.service.keyway.move_to(&file.url()).await.unwrap();
+    assert_eq!(visit("one").await, 1);
+    assert_eq!(visit("two").await, 2);
 }
