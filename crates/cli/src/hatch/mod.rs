@@ -156,3 +156,32 @@ mod way {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use data::{Error, ErrorKind};
+
+    #[test]
+    fn a_refusal_says_the_same_on_both_sides() {
+        for kind in [ErrorKind::Busy, ErrorKind::Conflict, ErrorKind::Mismatch, ErrorKind::Moved] {
+            let here = Failure::from(Error::new(kind, "it was not done").with("to", "a:b"));
+            let (text, status) = (here.text(), here.status);
+            let line = serde_json::to_string(&Said::from(here)).unwrap();
+            let there = serde_json::from_str::<Said>(&line).unwrap().end().unwrap().unwrap_err();
+            assert_eq!((there.text(), there.status), (text, status));
+            assert!(there.is(kind));
+        }
+    }
+
+    #[test]
+    fn what_a_later_version_says_besides_is_passed_over() {
+        let line = r#"{"stage": {"name": "copying", "rows": 7, "left": 9}}"#;
+        let (name, rows) = serde_json::from_str::<Said>(line).unwrap().end().unwrap_err();
+        assert_eq!((name.as_str(), rows), ("copying", 7));
+        assert!(serde_json::from_str::<Said>(r#"{"hint": {}}"#).is_err());
+        let line = r#"{"refused": {"failure": {"error": "no", "more": 1}, "status": 99}}"#;
+        let failure = serde_json::from_str::<Said>(line).unwrap().end().unwrap().unwrap_err();
+        assert_eq!((failure.text().as_str(), failure.status), ("error: no\n", Status::Problems));
+    }
+}

@@ -246,3 +246,27 @@ async fn given_up(
     tracing::warn!("{message}");
     Error::new(ErrorKind::Unavailable, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_move_is_given_up_until_writes_wait_for_it() {
+        let (end, ends) = watch::channel(false);
+        let within = Duration::from_millis(50);
+        for waits in [false, true] {
+            let waits_now = AtomicBool::new(waits);
+            let gone =
+                timeout(within, given_up(tokio::io::empty(), ends.clone(), &waits_now)).await;
+            assert_eq!(gone.is_ok(), !waits, "whoever asked has gone");
+        }
+        end.send_replace(true);
+        for waits in [false, true] {
+            let (waits_now, (_open, read)) = (AtomicBool::new(waits), tokio::io::duplex(64));
+            let read = BufReader::new(read);
+            let told = timeout(within, given_up(read, ends.clone(), &waits_now)).await;
+            assert_eq!(told.is_ok(), !waits, "the server ends");
+        }
+    }
+}
