@@ -224,6 +224,7 @@ fn moves_to(chat: &Chat, url: &str) {
     assert!(moved["followed"].as_u64().unwrap() > 0, "{moved}");
     assert!((0..PAUSE_MAX).contains(&moved["paused_milliseconds"].as_i64().unwrap()), "{moved}");
     assert_eq!(moved["served"], true);
+    println!("{url}: {moved}");
     traffic.go_on(80);
     let again = chat.copy(url, &[]);
     refused(&again, 2, "the keyspace has moved already");
