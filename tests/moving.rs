@@ -30,6 +30,8 @@ const PEOPLE: u64 = 6;
 /// What each of them thinks between two calls: no store is as fast as the engine, and one that
 /// cannot follow is not moved to.
 const PACE: Duration = Duration::from_millis(20);
+/// Milliseconds for which writes may wait; a move gives up after ten seconds.
+const PAUSE_MAX: i64 = 3_000;
 /// Messages that are there before anybody moves.
 const MESSAGES: u64 = 400;
 
@@ -323,10 +325,10 @@ fn the_chat_moves_to_sqlite_under_traffic() {
     assert_moved(&moved);
 }
 
-/// Whether rows were copied, others followed, and writes waited no longer than a move may let them.
+/// Whether rows were copied, others followed, and writes waited for a moment only.
 fn assert_moved(moved: &Moved) {
     assert!(moved.copied >= MESSAGES && moved.followed > 0, "{moved:?}");
-    assert!((0..10_000).contains(&moved.paused), "{moved:?}");
+    assert!((0..PAUSE_MAX).contains(&moved.paused), "{moved:?}");
 }
 
 #[test]
@@ -334,7 +336,7 @@ fn the_chat_moves_to_redis_under_traffic() {
     let redis = RedisServer::start(&[]);
     let moved = run(moves_to(&redis.url()));
     // All of it may be there before anybody has changed a row.
-    assert!(moved.copied >= MESSAGES && moved.paused < 10_000, "{moved:?}");
+    assert!(moved.copied >= MESSAGES && (0..PAUSE_MAX).contains(&moved.paused), "{moved:?}");
 }
 
 #[test]

@@ -10,7 +10,8 @@ use data::request::Prepared;
 use data::{Error, ErrorKind};
 use keyspace::diagnostic::nearest;
 use keyspace::model::Keyspace;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::error::Error as _;
 
 /// How a command ended.
@@ -32,6 +33,21 @@ pub(crate) enum Status {
 }
 
 impl Status {
+    /// All of them.
+    const ALL: [Status; 6] = [
+        Status::Done,
+        Status::Problems,
+        Status::Usage,
+        Status::Conflict,
+        Status::Unreachable,
+        Status::Unknown,
+    ];
+
+    /// The one with this number, if there is one.
+    pub(crate) fn of_number(number: u8) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.number() == number)
+    }
+
     /// The exit status.
     pub(crate) fn number(self) -> u8 {
         match self {
@@ -70,7 +86,7 @@ impl Status {
 }
 
 /// Why something was not done, and what to do about it.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Failure {
     told: Box<Told>,
@@ -79,11 +95,12 @@ pub(crate) struct Failure {
     pub(crate) status: Status,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 struct Told {
     error: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
+    kind: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
@@ -111,7 +128,7 @@ impl Failure {
     /// The row is not there.
     pub(crate) fn no_row() -> Failure {
         let error = "there is no such row".to_string();
-        let kind = Some(ErrorKind::NotFound.name());
+        let kind = Some(ErrorKind::NotFound.name().into());
         let told = Told { error, kind, ..Told::default() };
         Failure { told: Box::new(told), status: Status::Problems }
     }
@@ -150,6 +167,11 @@ impl Failure {
     pub(crate) fn without(mut self, name: &str) -> Failure {
         self.told.context.shift_remove(name);
         self
+    }
+
+    /// Whether it is an error of this kind.
+    pub(crate) fn is(&self, kind: ErrorKind) -> bool {
+        self.told.kind.as_deref() == Some(kind.name())
     }
 
     /// A value of what varies.
@@ -195,7 +217,7 @@ impl From<&Error> for Failure {
         }
         let told = Told {
             error: error.message().to_string(),
-            kind: Some(error.kind().name()),
+            kind: Some(error.kind().name().into()),
             line: None,
             context,
             because: causes(error),

@@ -14,6 +14,7 @@ mod arguments;
 mod call;
 mod commands;
 mod failure;
+mod hatch;
 mod input;
 mod json;
 mod lines;

@@ -12,7 +12,7 @@
 use crate::answer::{Answer, Form, write_complaint};
 use crate::failure::{Failure, Status};
 use crate::report;
-use keyspace::model::StoreKind;
+use keyspace::model::{Keyspace, StoreKind};
 use keyway::{Found, Keyway, StoreUrl};
 use std::fs;
 use std::future::Future;
@@ -44,7 +44,18 @@ pub(crate) struct Opened {
     pub(crate) keyway: Keyway,
     /// The text of its file.
     pub(crate) text: String,
+    /// The store it was opened on.
+    pub(crate) url: StoreUrl,
     runtime: Runtime,
+}
+
+/// A file that was read for a store.
+pub(crate) struct Read {
+    keyspace: Keyspace,
+    /// Its text.
+    pub(crate) text: String,
+    /// The URL of the store, if one is given.
+    given: Option<StoreUrl>,
 }
 
 impl Opened {
@@ -60,6 +71,7 @@ impl Opened {
         let builder = Keyway::builder();
         let other = self.runtime.block_on(builder.open_text(&self.text, url))?;
         tell_made(&found, &parsed, "", form);
+        self.url = parsed;
         let before = std::mem::replace(&mut self.keyway, other);
         Ok(self.runtime.block_on(before.close())?)
     }
@@ -84,10 +96,23 @@ impl Opened {
 
 /// Opens a keyspace, or says why not.
 pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
+    open_read(wanted, read(wanted, form)?, form)
+}
+
+/// Reads the file of a keyspace for the store that is wanted.
+pub(crate) fn read(wanted: Wanted<'_>, form: Form) -> Result<Read, Answer> {
     let refused = |error: keyway::Error| Answer::failed(Failure::from(error));
     let given: Option<StoreUrl> = wanted.store.map(str::parse).transpose().map_err(refused)?;
     let kind = given.as_ref().map_or(StoreKind::Engine, StoreUrl::kind);
     let (keyspace, text) = report::read_sound_for(wanted.file, kind, form)?;
+    Ok(Read { keyspace, text, given })
+}
+
+/// Opens a keyspace whose file was read, or says why not.
+pub(crate) fn open_read(wanted: Wanted<'_>, read: Read, form: Form) -> Result<Opened, Answer> {
+    let refused = |error: keyway::Error| Answer::failed(Failure::from(error));
+    let Read { keyspace, text, given } = read;
+    let kind = given.as_ref().map_or(StoreKind::Engine, StoreUrl::kind);
     let beside = folder(wanted.file);
     let url = match wanted.store {
         Some(url) => url.to_string(),
@@ -115,7 +140,7 @@ pub(crate) fn open(wanted: Wanted<'_>, form: Form) -> Result<Opened, Answer> {
         let remarks = keyway.remarks();
         remarks.iter().for_each(|remark| write_complaint(&format!("note: {remark}\n")));
     }
-    Ok(Opened { keyway, text, runtime })
+    Ok(Opened { keyway, text, url: parsed, runtime })
 }
 
 /// Says that a store was made, if it was.

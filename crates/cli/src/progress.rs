@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keyspace::parse::grouped;
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,11 @@ impl Progress {
             None => "{spinner} {msg}",
         };
         Progress::drawn(unit, bytes, template)
+    }
+
+    /// Work that counts things, in stages that have names.
+    pub(crate) fn in_stages(unit: &'static str) -> Progress {
+        Progress::drawn(unit, None, "{spinner} {prefix}  {msg}")
     }
 
     /// Work on so many collections, in stages that have names.
@@ -41,7 +47,7 @@ impl Progress {
     }
 
     /// What is done from now on.
-    pub(crate) fn stage(&self, name: &'static str) {
+    pub(crate) fn stage(&self, name: impl Into<Cow<'static, str>>) {
         self.bar.set_prefix(name);
     }
 

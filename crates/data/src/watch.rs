@@ -111,20 +111,33 @@ impl Watchers {
         }
     }
 
+    /// Wakes everybody: what they wait for is elsewhere from now on, and other watchers tell of it.
+    pub fn wake_all(&self) {
+        for waiting in self.locked().spaces.values().flat_map(HashMap::values) {
+            waiting.tell();
+        }
+    }
+
     fn wake(&self, batch: &Batch) {
         let all = self.locked();
         for write in &batch.writes {
             let key = write.key();
             let waiting = all.spaces.get(&key.space()).into_iter().flat_map(HashMap::values);
             for one in waiting.filter(|one| one.interest.has(key)) {
-                one.changed.store(true, Ordering::SeqCst);
-                one.waker.wake();
+                one.tell();
             }
         }
     }
 
     fn locked(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn tell(&self) {
+        self.changed.store(true, Ordering::SeqCst);
+        self.waker.wake();
     }
 }
 
@@ -140,6 +153,11 @@ impl Watch {
             }
         })
         .await;
+    }
+
+    /// Whether it is these watchers that wake it.
+    pub fn is_of(&self, watchers: &Arc<Watchers>) -> bool {
+        Arc::ptr_eq(&self.watchers, watchers)
     }
 
     /// What it waits for.
@@ -197,6 +215,16 @@ mod tests {
         drop(watch);
         assert_eq!(watchers.count(), 0);
         assert!(watchers.locked().spaces.is_empty());
+    }
+
+    #[test]
+    fn everybody_is_woken_when_what_they_wait_for_is_elsewhere() {
+        let (watchers, others) = (Arc::new(Watchers::default()), Arc::new(Watchers::default()));
+        let watch = |key| watchers.watch(Interest { keys: vec![key], ranges: Vec::new() });
+        let all = [watch(key("aa1")), watch(key("bb2"))];
+        watchers.wake_all();
+        assert!(all.iter().all(|watch| watch.changed().now_or_never().is_some()));
+        assert!(all.iter().all(|watch| watch.is_of(&watchers) && !watch.is_of(&others)));
     }
 
     #[test]

@@ -87,9 +87,12 @@ impl Calling {
 
     /// Makes the call and answers JSON, as [`Keyway::call_json`] does.
     pub async fn json(self) -> Result<serde_json::Value> {
-        let keyway = self.keyway.clone();
-        let reply = self.await?;
-        reply.answer.to_json(keyway.runtime().schema())
+        if let Some(problem) = self.problem {
+            return Err(problem);
+        }
+        let Calling { keyway, position, given, caller, id, .. } = self;
+        let (reply, answered_by) = keyway.call_on(position, given, &caller, id).await?;
+        reply.answer.to_json(answered_by.schema())
     }
 
     /// Makes the call and answers a Rust type, such as `Page<Record>`, `Option<Json>` or `i64`.

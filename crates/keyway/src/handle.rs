@@ -6,7 +6,7 @@ use crate::open::{Builder, Opening};
 use crate::sweep::{self, Sweeper};
 use crate::typed::FromAnswer;
 use data::request::{Call, Given, Prepared, Reply, Runtime, Written};
-use data::store::{CommitId, Description, Hold};
+use data::store::{Batch, CommitId, Description, Hold, Outcome};
 use data::watch::Interest;
 use data::{Caller, Error, ErrorKind, Result};
 use keyspace::model::Keyspace;
@@ -89,8 +89,9 @@ impl Keyway {
         let given = prepared.given_from_json(runtime.keyspace(), &arguments)?;
         let mut all = runtime.patterns().iter();
         let position = all.position(|other| Arc::ptr_eq(other, prepared));
-        let reply = self.call_at(position.unwrap_or(usize::MAX), given, caller, None).await?;
-        reply.answer.to_json(runtime.schema())
+        let position = position.unwrap_or(usize::MAX);
+        let (reply, answered_by) = self.call_on(position, given, caller, None).await?;
+        reply.answer.to_json(answered_by.schema())
     }
 
     /// Moves the keyspace to another store while it is used: all clones of this handle go on there.
@@ -167,12 +168,33 @@ impl Keyway {
         id: Option<CommitId>,
     ) -> Result<Reply> {
         if self.0.moves.is_under_way() {
-            return self.send_while_moving(position, given, caller, id).await;
+            return self
+                .send_while_moving(position, given, caller, id)
+                .await
+                .map(|(reply, _)| reply);
         }
-        let runtime = self.open()?;
+        let runtime = self.open_for(id).await?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
         call.id = id;
         runtime.call(call).await
+    }
+
+    /// The same, and which run time has answered, by whose schema the answer is written: while a
+    /// call waits, the keyspace may move, and the numbers of the other store are not the same.
+    pub async fn call_on(
+        &self,
+        position: usize,
+        given: Vec<Given>,
+        caller: &Caller,
+        id: Option<CommitId>,
+    ) -> Result<(Reply, &Runtime)> {
+        if self.0.moves.is_under_way() {
+            return self.send_while_moving(position, given, caller, id).await;
+        }
+        let runtime = self.open_for(id).await?;
+        let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
+        call.id = id;
+        Ok((runtime.call(call).await?, runtime))
     }
 
     /// The same call, written as JSON, if it reads rows that can be shown where they lie; otherwise
@@ -200,9 +222,9 @@ impl Keyway {
         given: Vec<Given>,
         caller: &Caller,
         id: Option<CommitId>,
-    ) -> Result<Reply> {
+    ) -> Result<(Reply, &Runtime)> {
         loop {
-            let runtime = self.open()?;
+            let runtime = self.open_for(id).await?;
             let mut call = Call::new(pattern_at(runtime, position)?, given.clone(), caller);
             call.id = id;
             let reply = runtime.call(call).await;
@@ -213,7 +235,7 @@ impl Keyway {
             };
             match reply {
                 Err(error) if is_left(&error) => self.0.moves.wait().await,
-                reply => return reply,
+                reply => return reply.map(|reply| (reply, runtime)),
             }
         }
     }
@@ -253,6 +275,16 @@ impl Keyway {
         R::from_shown_later(runtime, &call).await.ok_or(call.given)
     }
 
+    /// The run time for a call with this id: a call that was made before the keyspace moved, and is
+    /// sent again, is known where it was made, and is not made a second time.
+    async fn open_for(&self, id: Option<CommitId>) -> Result<&Runtime> {
+        let runtime = self.open()?;
+        match id.filter(|_| self.0.moved.get().is_some()) {
+            Some(id) if Box::pin(has_committed(&self.0.first, id)).await => Ok(&self.0.first),
+            _ => Ok(runtime),
+        }
+    }
+
     /// The run time, unless the keyspace is closed.
     fn open(&self) -> Result<&Runtime> {
         match self.0.is_closed.load(Ordering::Acquire) {
@@ -260,6 +292,16 @@ impl Keyway {
             false => Ok(self.runtime()),
         }
     }
+}
+
+/// Whether a store from which its keyspace has moved remembers a batch with this id. All others it
+/// refuses, so that this one is never committed.
+async fn has_committed(runtime: &Runtime, id: CommitId) -> bool {
+    let options = runtime.options();
+    let now = options.clock.now();
+    let deadline = now.saturating_add(options.call_milliseconds_max);
+    let batch = Batch { id, now, checks: Vec::new(), writes: Vec::new(), deadline };
+    matches!(runtime.store().commit(&batch).await, Ok(Outcome::Committed { .. }))
 }
 
 fn pattern_at(runtime: &Runtime, position: usize) -> Result<&Prepared> {

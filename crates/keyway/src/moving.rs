@@ -80,7 +80,8 @@ impl Drop for UnderWay<'_> {
 /// is as it was.
 ///
 /// It can be made from the embedded engine and from memory. Cursors and versions that were given
-/// out before the switch are not known afterwards, nor are ids of calls.
+/// out before the switch are not known afterwards. Ids of calls are, for as long as this process
+/// has the first store open.
 #[must_use = "nothing moves before it is awaited"]
 pub struct Move {
     keyway: Keyway,
@@ -112,7 +113,8 @@ impl Move {
         let inner = &self.keyway.0;
         if inner.moved.get().is_some() {
             let message = "the keyspace has moved already: open it where it is, and move it then";
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            let to = self.keyway.store().address;
+            return Err(Error::new(ErrorKind::Unsupported, message).with("to", to));
         }
         let _under_way = inner.moves.begin()?;
         let url: StoreUrl = self.url.parse()?;
@@ -122,6 +124,8 @@ impl Move {
             // Whoever waits is woken when this is there.
             Ok(moved) => {
                 let _ = inner.moved.set(target);
+                // What is committed from now on is told by the watchers there.
+                inner.first.shared().watchers().wake_all();
                 Ok(moved)
             }
             Err(error) => {

@@ -9,7 +9,7 @@ use crate::settings::{Callers, Settings};
 use data::Result;
 use keyway::Keyway;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Semaphore, watch};
 
 /// Everything that requests share.
@@ -23,8 +23,10 @@ pub struct Service {
     pub sessions: Sessions,
     /// How it behaves.
     pub settings: Settings,
-    /// What it says of its patterns.
-    pub description: Description,
+    /// What it says of its patterns, on the store it was opened on.
+    described: Description,
+    /// The same on the store that the keyspace has moved to.
+    described_there: OnceLock<Description>,
     /// What the console does in the background.
     pub console: Console,
     pub(crate) meters: Meters,
@@ -50,7 +52,8 @@ impl Service {
         let sessions = Sessions::new(options.clock.clone(), options.random.clone());
         let meters = Meters::new(runtime.patterns().iter().map(|prepared| prepared.name()));
         Ok(Arc::new(Service {
-            description: Description::new(keyway.keyspace(), keyway.store().kind),
+            described: Description::new(keyway.keyspace(), keyway.store().kind),
+            described_there: OnceLock::new(),
             console: Console::default(),
             meters,
             rates: Rates::new(settings.calls_a_second),
@@ -62,6 +65,18 @@ impl Service {
             book,
             settings,
         }))
+    }
+
+    /// What it says of its patterns, on the store where the keyspace is.
+    pub fn description(&self) -> &Description {
+        let kind = self.keyway.store().kind;
+        match kind == self.described.store {
+            true => &self.described,
+            false => {
+                let there = || Description::new(self.keyway.keyspace(), kind);
+                self.described_there.get_or_init(there)
+            }
+        }
     }
 
     /// Its endpoints.

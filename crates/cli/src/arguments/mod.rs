@@ -172,9 +172,11 @@ pub(crate) enum Command {
         in the target, and rows get new versions there. At the end rows are counted and summed\n\
         on both sides; status 1 if a collection differs. Nobody should write meanwhile.\n\n\
         With --live the keyspace moves: once all is copied and compared, the source notes where\n\
-        it has gone and takes no more writes. An application that has the engine open makes the\n\
-        same move itself, while it is used: docs/guide/outgrow.md. --again says that what the\n\
-        target holds was left by a move that was interrupted.")]
+        it has gone and takes no more writes. If `keyway serve` has the engine open on this\n\
+        machine, it makes the move while it is used, and goes on in the target; an application\n\
+        that has it open makes the same move itself: docs/guide/outgrow.md. --again says that\n\
+        what the target holds was left by a move that was interrupted. A command that is\n\
+        interrupted before writes wait gives the move up.")]
     Copy(Copy),
     /// Begin a keyspace file: a small example with comments, to change
     #[command(

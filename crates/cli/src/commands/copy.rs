@@ -24,6 +24,9 @@ pub(crate) fn run(options: &Copy, form: Form) -> Answer {
     if options.from == options.to || is_one_place(&options.from, &options.to) {
         return Answer::failed(onto_itself());
     }
+    if options.live {
+        return super::live::run(options, form);
+    }
     let wanted = |store: &str, option, may_make| {
         open(Wanted { file, store: Some(store), option, may_make, stays: false }, form)
     };
@@ -31,10 +34,6 @@ pub(crate) fn run(options: &Copy, form: Form) -> Answer {
         Ok(from) => from,
         Err(answer) => return answer,
     };
-    if options.live {
-        let answer = super::live::run(options, &from, form);
-        return from.close(answer);
-    }
     let to = match wanted(&options.to, "--to", !options.compare_only) {
         Ok(to) => to,
         Err(answer) => return from.close(answer),

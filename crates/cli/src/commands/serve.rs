@@ -4,6 +4,7 @@ use crate::access::Place;
 use crate::answer::{Answer, Form, write_complaint, write_output};
 use crate::arguments::Serve;
 use crate::failure::Failure;
+use crate::hatch::Offered;
 use crate::json;
 use crate::log;
 use crate::open::{Opened, Wanted, open};
@@ -62,8 +63,10 @@ async fn serve(options: &Serve, opened: &Opened, form: Form) -> Result<(), Failu
     }
     // Whoever reads where it is may tell it to stop at once.
     let stop = told_to_stop();
+    let hatch = Offered::beside(opened, &service, form);
     tell(&service, opened, &address, first.as_ref(), form);
     listening.serve(stop).await;
+    hatch.close().await;
     Ok(service.book.close().await?)
 }
 

@@ -13,6 +13,8 @@ mod cluster;
 mod files;
 #[cfg(unix)]
 mod kinds;
+#[cfg(unix)]
+mod live;
 mod load;
 mod mcp;
 mod readme;

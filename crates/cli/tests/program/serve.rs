@@ -7,16 +7,34 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-/// A server that runs, on the scaffold in a directory of its own.
-struct Server {
+/// A server that runs, mostly on the scaffold in a directory of its own.
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
     /// What it said when it began.
     said: Json,
 }
 
+/// Asks a server, and answers the status and the body.
+pub(crate) fn ask(address: &str, token: &str, method: &str, path: &str, body: &str) -> (u16, Json) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or(Json::Null))
+}
+
 impl Server {
-    fn start(file: &str, more: &[&str]) -> Server {
+    pub(crate) fn start(file: &str, more: &[&str]) -> Server {
         let begin = ["serve", file, "--listen", "127.0.0.1:0", "--json"];
         let mut child = command(&[&begin, more].concat())
             .stdin(Stdio::null())
@@ -45,20 +63,7 @@ impl Server {
 
     /// Asks, and answers the status and the body.
     fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> (u16, Json) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-             Authorization: Bearer {token}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        (status, serde_json::from_str(body).unwrap_or(Json::Null))
+        ask(&self.address, token, method, path, body)
     }
 
     fn write_note(&self, token: &str, title: &str) {
@@ -75,12 +80,12 @@ impl Server {
     }
 
     /// Tells it to end, and answers its exit status.
-    fn end(self) -> Option<i32> {
+    pub(crate) fn end(self) -> Option<i32> {
         self.ended().0
     }
 
     /// The same, with all that it logged.
-    fn ended(mut self) -> (Option<i32>, String) {
+    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         assert!(
             std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success()
@@ -90,7 +95,7 @@ impl Server {
         (self.child.wait().unwrap().code(), logged)
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }

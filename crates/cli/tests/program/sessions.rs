@@ -3,12 +3,16 @@
 //! ```text
 //! ```console data blocks   `$ command`, then what it prints; `…` stands for what differs from
 //!                          run to run, or alone on a line for lines left out
+//! $ keyway serve … &       a server, which has said all when it says how it is ended
+//! $ kill %1                ends it
 //! ```
 
 use crate::{Directory, root};
 use servers::cassandra::Cassandra;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 const COMMANDS: &str = "docs/reference/commands.md";
 const GUIDE: &str = "docs/guide/first-keyspace.md";
@@ -46,6 +50,8 @@ fn the_sessions_of_the_guide_print_what_the_page_says() {
 fn the_session_of_outgrowing_one_machine_prints_what_the_page_says() {
     let page = std::fs::read_to_string(root().join(OUTGROW)).unwrap();
     let page = page.replace(USUAL, &Cassandra::shared().url("chat"));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let page = page.replace(":7474", &format!(":{port}"));
     let directory = Directory::new("outgrow");
     let chat = std::fs::read_to_string(root().join("apps/chat/keyspace.toml")).unwrap();
     directory.write("keyspace.toml", &chat);
@@ -57,11 +63,55 @@ fn files(page: &str) -> impl Iterator<Item = &str> {
     page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
+/// A server that a session has begun.
+struct Served {
+    child: Child,
+    /// What it says later goes nowhere, but is not in its way.
+    _said: BufReader<ChildStdout>,
+}
+
+impl Served {
+    /// Begins one, and answers what it says until it is ready.
+    fn begin(command: &str, directory: &Path) -> (Served, String) {
+        let mut command = shell(&format!("exec {command} 2>&1"), directory);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        while !text.ends_with("Ctrl-C ends it\n") {
+            assert_ne!(said.read_line(&mut text).unwrap(), 0, "the server has ended: {text}");
+        }
+        (Served { child, _said: said }, text)
+    }
+
+    fn end(mut self) -> String {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").arg(&id).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+        String::new()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Plays the sessions of a page, and says how many commands there were.
 fn play(name: &str, page: &str, directory: &Directory) -> usize {
     let played = played(page);
+    let mut served = None;
     for one in &played {
-        let printed = run(&one.command, &directory.0);
+        let printed = match (one.command.as_str(), one.command.strip_suffix(" &")) {
+            ("kill %1", _) => served.take().map(Served::end).unwrap(),
+            (_, Some(command)) => {
+                let (begun, said) = Served::begin(command, &directory.0);
+                served = Some(begun);
+                said
+            }
+            (command, None) => run(command, &directory.0),
+        };
         let shown: Vec<&str> = one.shown.iter().map(String::as_str).collect();
         let real: Vec<&str> = printed.lines().collect();
         assert!(agree(&shown, &real), "{name}:{}: `{}` prints\n{printed}", one.line, one.command);
@@ -88,15 +138,17 @@ fn played(page: &str) -> Vec<Played> {
 }
 
 fn run(command: &str, directory: &Path) -> String {
+    let output = shell(&format!("{{ {command}; }} 2>&1"), directory).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn shell(text: &str, directory: &Path) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_keyway")).parent().unwrap();
     let paths = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new("sh")
-        .args(["-c", &format!("{{ {command}; }} 2>&1")])
-        .current_dir(directory)
-        .env("PATH", format!("{}:{paths}", program.display()))
-        .output()
-        .unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    let mut command = Command::new("sh");
+    command.args(["-c", text]).current_dir(directory);
+    command.env("PATH", format!("{}:{paths}", program.display()));
+    command
 }
 
 fn agree(shown: &[&str], real: &[&str]) -> bool {

@@ -27,6 +27,8 @@ use types::Place;
 /// The description of a keyspace's patterns, made once.
 #[derive(Clone, Debug)]
 pub struct Description {
+    /// The kind of store it is said for.
+    pub store: StoreKind,
     /// The OpenAPI document.
     pub openapi: Bytes,
     /// Each pattern that can be called, in the order of the file.
@@ -52,7 +54,7 @@ impl Description {
         let plans = offered(keyspace, store);
         let openapi = Bytes::from(openapi::document(keyspace, store, &plans).to_string());
         let patterns = plans.iter().map(|plan| described(keyspace, &plan.pattern)).collect();
-        Description { openapi, patterns }
+        Description { store, openapi, patterns }
     }
 
     /// A pattern by its name.

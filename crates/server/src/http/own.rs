@@ -49,7 +49,7 @@ pub async fn metrics(
 
 /// What can be asked, as OpenAPI 3.1 has it.
 pub async fn openapi(State(service): State<Arc<Service>>) -> Response {
-    let document = service.description.openapi.clone();
+    let document = service.description().openapi.clone();
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-cache")];
     (headers, document).into_response()
 }

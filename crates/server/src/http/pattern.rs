@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use data::request::{Answer, Given, Prepared, Reply, Written};
+use data::request::{Answer, Given, Prepared, Reply, Runtime, Written};
 use data::session::Usage;
 use data::store::{CommitId, Version};
 use data::value::strict;
@@ -166,12 +166,12 @@ fn from_body(
     Ok(prepared.given_from_members(keyspace, members)?)
 }
 
-/// Makes a call and counts it.
-pub async fn call(service: &Service, asked: Asked) -> Result<Reply, Error> {
+/// Makes a call and counts it; says which run time has answered.
+pub async fn call(service: &Service, asked: Asked) -> Result<(Reply, &Runtime), Error> {
     let begun = Instant::now();
     let Asked { position, prepared, given, caller, id } = asked;
-    let reply = service.keyway.call_at(position, given, &caller, id).await;
-    let usage = reply.as_ref().ok().map(|reply| &reply.usage);
+    let reply = service.keyway.call_on(position, given, &caller, id).await;
+    let usage = reply.as_ref().ok().map(|(reply, _)| &reply.usage);
     service.meters.called(position, begun, usage, prepared.bounds());
     reply
 }
@@ -204,8 +204,8 @@ async fn answered(service: &Service, mut asked: Asked) -> Result<Answered, Error
             Answered { body, version, usage }
         }
         None => {
-            let reply = call(service, asked).await?;
-            let body = write(service, &reply.answer, &mut text).map(|()| text);
+            let (reply, runtime) = call(service, asked).await?;
+            let body = write(runtime, &reply.answer, &mut text).map(|()| text);
             Answered { body, version: version(&reply.answer), usage: reply.usage }
         }
     };
@@ -312,14 +312,14 @@ fn refusal(error: &Error, headers: &HeaderMap) -> Problem {
 /// An answer's body; a row that is not there, and a window that is full, are problems.
 pub(super) fn body(service: &Service, answer: &Answer) -> Result<Vec<u8>, Problem> {
     let mut text = Vec::with_capacity(1_024);
-    write(service, answer, &mut text).map(|()| text)
+    write(service.keyway.runtime(), answer, &mut text).map(|()| text)
 }
 
-fn write(service: &Service, answer: &Answer, text: &mut Vec<u8>) -> Result<(), Problem> {
+fn write(runtime: &Runtime, answer: &Answer, text: &mut Vec<u8>) -> Result<(), Problem> {
     match answer {
         Answer::Row(None) => return Err(Problem::not_found()),
         Answer::Window { allowed: false, resets_at, .. } => {
-            let now = service.keyway.runtime().options().clock.now();
+            let now = runtime.options().clock.now();
             let seconds =
                 u64::try_from((resets_at - now).max(0)).unwrap_or_default().div_ceil(1_000);
             let title = "the window is full";
@@ -328,7 +328,7 @@ fn write(service: &Service, answer: &Answer, text: &mut Vec<u8>) -> Result<(), P
         }
         _ => {}
     }
-    Ok(answer.write_json(service.keyway.runtime().schema(), text)?)
+    Ok(answer.write_json(runtime.schema(), text)?)
 }
 
 /// The version of the one row that an answer has.

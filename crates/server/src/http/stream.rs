@@ -150,11 +150,18 @@ impl Live {
         loop {
             self.looked_at = Instant::now();
             let (reply, seen) = look(&self.service, &self.asked).await?;
-            let is_watched =
-                self.watch.as_ref().is_some_and(|watch| watch.interest().covers(&seen));
+            // Where the keyspace is now: it may have moved since the last look.
+            let runtime = self.service.keyway.runtime();
+            let watchers = runtime.shared().watchers();
+            let is_watched = self
+                .watch
+                .as_ref()
+                .is_some_and(|watch| watch.is_of(watchers) && watch.interest().covers(&seen));
             if !is_watched {
-                let watchers = self.service.keyway.runtime().shared().watchers();
                 self.watch = Some(watchers.watch(seen));
+                if let Some(prepared) = runtime.patterns().get(self.asked.position) {
+                    self.asked.prepared = prepared.clone();
+                }
                 continue;
             }
             let now = match body(&self.service, &reply.answer) {

@@ -7,7 +7,7 @@ use crate::http::problem::Problem;
 use crate::http::{Asked, Known, call};
 use crate::service::Service;
 use axum::http::request::Parts;
-use data::request::{Answer, Given, Prepared, Reply};
+use data::request::{Answer, Given, Prepared, Reply, Runtime};
 use data::{Caller, Result};
 use keyway::Keyway;
 use rmcp::model::{
@@ -67,7 +67,7 @@ impl Handler {
 
     fn description(&self) -> &Description {
         match &self.of {
-            Of::Server(service) => &service.description,
+            Of::Server(service) => service.description(),
             Of::Alone(_, description) => description,
         }
     }
@@ -117,7 +117,7 @@ impl Handler {
             Ok(given) => self.call(position, prepared.clone(), given, caller).await,
             Err(error) => Err(error),
         };
-        let answered = reply.and_then(|reply| self.answered(&reply.answer));
+        let answered = reply.and_then(|(reply, runtime)| answered(runtime, &reply.answer));
         answered.unwrap_or_else(|error| tools::refused(&error))
     }
 
@@ -127,24 +127,24 @@ impl Handler {
         prepared: Arc<Prepared>,
         given: Vec<Given>,
         caller: Caller,
-    ) -> Result<Reply> {
+    ) -> Result<(Reply, &Runtime)> {
         match &self.of {
-            Of::Alone(keyway, _) => keyway.call_at(position, given, &caller, None).await,
+            Of::Alone(keyway, _) => keyway.call_on(position, given, &caller, None).await,
             Of::Server(service) => {
                 let caller = Arc::new(caller);
                 call(service, Asked { position, prepared, given, caller, id: None }).await
             }
         }
     }
+}
 
-    fn answered(&self, answer: &Answer) -> Result<CallToolResult> {
-        let json = answer.to_json(self.keyway().runtime().schema())?;
-        let mut result = CallToolResult::structured(json);
-        if matches!(answer, Answer::Row(None)) {
-            result.content = vec![ContentBlock::text("There is no such row.")];
-        }
-        Ok(result)
+fn answered(runtime: &Runtime, answer: &Answer) -> Result<CallToolResult> {
+    let json = answer.to_json(runtime.schema())?;
+    let mut result = CallToolResult::structured(json);
+    if matches!(answer, Answer::Row(None)) {
+        result.content = vec![ContentBlock::text("There is no such row.")];
     }
+    Ok(result)
 }
 
 impl ServerHandler for Handler {

@@ -14,6 +14,7 @@ mod calls;
 mod club;
 mod conditions;
 mod hostile;
+mod moving;
 mod numbers;
 mod streams;
 mod support;

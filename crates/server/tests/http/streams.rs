@@ -14,13 +14,13 @@ use server::access::NewToken;
 use std::time::Duration;
 
 /// A stream of one caller.
-struct Stream {
+pub(crate) struct Stream {
     body: Body,
     left: String,
 }
 
 impl Stream {
-    async fn open(setup: &Setup, token: &str, path: &str) -> Stream {
+    pub(crate) async fn open(setup: &Setup, token: &str, path: &str) -> Stream {
         Stream::begin(setup, get(token, path).body(Body::empty()).unwrap()).await
     }
 
@@ -34,7 +34,7 @@ impl Stream {
     }
 
     /// The next event; the test hangs, and so fails, if none comes.
-    async fn next(&mut self) -> (String, Json) {
+    pub(crate) async fn next(&mut self) -> (String, Json) {
         loop {
             if let Some((event, rest)) = self.left.split_once("\n\n") {
                 let (event, rest) = (event.to_string(), rest.to_string());

@@ -5,6 +5,7 @@
 //! DIR/format    `keyway engine 2`, then the keyspace: written last, so its presence means "made"
 //! DIR/witness   see `witness`
 //! DIR/fjall/    the engine's journal and tables
+//! DIR/hatch     a socket, while a server has the store open that can be asked to move it
 //! ```
 //!
 //! A folder with anything else in it is somebody's: it is refused, and nothing in it is touched.
