@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::open::Opened;
 use crate::progress::Progress;
+use data::maintain::LASTS_MILLISECONDS;
 use keyspace::parse::grouped;
 use keyway::{Moved, Stage};
 use serde_json::json;
@@ -46,11 +47,18 @@ pub(crate) fn run(options: &Copy, from: &Opened, form: Form) -> Answer {
 
 fn shown_text(moved: &Moved, place: &str, time: Duration) -> String {
     let (copied, followed) = (grouped(moved.copied), grouped(moved.followed));
-    let seconds = time.as_secs_f64();
+    let (seconds, minutes) = (time.as_secs_f64(), LASTS_MILLISECONDS / 60_000);
+    let ending = match moved.ending {
+        0 => String::new(),
+        rows => {
+            let rows = grouped(rows);
+            format!("{rows} rows not compared: they end within {minutes} minutes\n")
+        }
+    };
     format!(
         "{copied} rows copied, {followed} changes followed, all the same on both sides, in \
          {seconds:.1} s\n\
-         moved to {place}; writes waited {} ms\n",
+         {ending}moved to {place}; writes waited {} ms\n",
         moved.paused
     )
 }
@@ -59,6 +67,7 @@ fn shown_json(moved: &Moved, place: &str) -> serde_json::Value {
     json!({
         "copied": moved.copied,
         "followed": moved.followed,
+        "ending_soon": moved.ending,
         "paused_milliseconds": moved.paused,
         "to": place,
     })
