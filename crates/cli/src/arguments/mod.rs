@@ -168,7 +168,8 @@ pub(crate) enum Command {
         keyway copy keyspace.toml --from engine:data --to postgres://localhost/app\n  \
         keyway copy keyspace.toml --from engine:data --to sqlite:data.db --compare-only\n  \
         keyway copy keyspace.toml --from engine:data --to redis://localhost/0 --live\n\n\
-        A copy that was interrupted goes on where it was when it is run again. Indexes are built\n\
+        A copy that was interrupted goes on where it was when it is run again, from Redis as long\n\
+        as the server was not started again meanwhile. Indexes are built\n\
         in the target, and rows get new versions there. At the end rows are counted and summed\n\
         on both sides; status 1 if a collection differs. Nobody should write meanwhile.\n\n\
         With --live the keyspace moves: once all is copied and compared, the source notes where\n\

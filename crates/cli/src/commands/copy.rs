@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::json;
 use crate::open::{Opened, Wanted, folder, open, path};
 use crate::progress::Progress;
-use data::maintain::{self, Compared, Comparison, CopyMark, Side};
+use data::maintain::{self, Compared, Comparison, CopyMark, LASTS_MILLISECONDS, Side};
 use keyspace::parse::grouped;
 use serde_json::json;
 use std::fs;
@@ -93,7 +93,7 @@ fn copy(options: &Copy, sides: (&Opened, &Opened), form: Form) -> Result<Answer,
     let copied = Copied { is_resumed, ..copied };
     let output = match form.json {
         true => json::text(&shown_json(&copied, &compared)),
-        false => shown(&copied, &compared, time),
+        false => shown((!options.compare_only).then_some(&copied), &compared, time),
     };
     let answer = match differ {
         0 => Answer::done(""),
@@ -109,11 +109,28 @@ fn copy(options: &Copy, sides: (&Opened, &Opened), form: Form) -> Result<Answer,
 /// What was copied.
 #[derive(Debug, Default)]
 struct Copied {
+    /// Rows that were written, those twice that the source has shown twice.
     rows: u64,
     /// Whether it went on after an interruption.
     is_resumed: bool,
-    /// The collection it was in then, if that was begun anew.
+    /// The collection that was begun a second time, if one was.
     begun_anew: Option<String>,
+}
+
+impl Copied {
+    /// How it came about, if not in one go.
+    fn how(&self) -> String {
+        match (self.is_resumed, &self.begun_anew) {
+            (false, None) => String::new(),
+            (true, None) => " (going on after an interruption)".to_string(),
+            (true, Some(collection)) => {
+                format!(" (going on after an interruption, `{collection}` from its beginning)")
+            }
+            (false, Some(collection)) => {
+                format!(" (`{collection}` twice: its server was started again meanwhile)")
+            }
+        }
+    }
 }
 
 async fn rows(
@@ -162,7 +179,7 @@ fn side(opened: &Opened) -> Side<'_> {
     Side { store: runtime.store().as_ref(), schema: runtime.schema() }
 }
 
-fn shown(copied: &Copied, compared: &[Compared], time: Duration) -> String {
+fn shown(copied: Option<&Copied>, compared: &[Compared], time: Duration) -> String {
     let width = compared.iter().map(|one| one.collection.len()).max().unwrap_or(0);
     let mut text = String::new();
     for one in compared {
@@ -173,23 +190,32 @@ fn shown(copied: &Copied, compared: &[Compared], time: Duration) -> String {
         };
         let (name, rows) = (&one.collection, grouped(one.from.rows));
         text.push_str(&format!("{name:width$}  {rows:>12} rows  {verdict}\n"));
-    }
-    let on = match (copied.is_resumed, &copied.begun_anew) {
-        (false, _) => String::new(),
-        (true, None) => " (going on after an interruption)".to_string(),
-        (true, Some(collection)) => {
-            format!(" (going on after an interruption, `{collection}` from its beginning)")
+        let ending = one.from.ending.max(one.to.ending);
+        if ending > 0 {
+            let (nothing, ending, minutes) = ("", grouped(ending), LASTS_MILLISECONDS / 60_000);
+            text.push_str(&format!(
+                "{nothing:width$}  {ending:>12} more  not compared: they end within {minutes} \
+                 minutes\n"
+            ));
         }
-    };
-    let (rows, seconds) = (grouped(copied.rows), time.as_secs_f64());
-    text.push_str(&format!("{rows} rows copied{on} and compared in {seconds:.1} s\n"));
+    }
+    let (rows, seconds) = (grouped(rows_of(compared)), time.as_secs_f64());
+    let copied = copied.map_or(String::new(), |copied| {
+        format!(", {} copied{},", grouped(copied.rows), copied.how())
+    });
+    text.push_str(&format!("{rows} rows compared{copied} in {seconds:.1} s\n"));
     text
+}
+
+/// The rows of the source that were compared.
+fn rows_of(compared: &[Compared]) -> u64 {
+    compared.iter().map(|one| one.from.rows).sum()
 }
 
 fn shown_json(copied: &Copied, compared: &[Compared]) -> serde_json::Value {
     let side = |tally: &maintain::Tally| {
         let checksum = format!("{:032x}", tally.checksum);
-        json!({ "rows": tally.rows, "checksum": checksum })
+        json!({ "rows": tally.rows, "checksum": checksum, "ending_soon": tally.ending })
     };
     let collections = compared.iter().map(|one| {
         json!({
@@ -201,6 +227,7 @@ fn shown_json(copied: &Copied, compared: &[Compared]) -> serde_json::Value {
     });
     json!({
         "copied": copied.rows,
+        "compared": rows_of(compared),
         "resumed": copied.is_resumed,
         "begun_anew": copied.begun_anew,
         "collections": collections.collect::<Vec<_>>(),

@@ -16,6 +16,7 @@ use crate::json;
 use crate::open::{Opened, Wanted, open_read, path, read, url_of};
 use crate::progress::Progress;
 use data::ErrorKind;
+use data::maintain::LASTS_MILLISECONDS;
 use keyspace::model::StoreKind;
 use keyspace::parse::grouped;
 use keyway::StoreUrl;
@@ -127,22 +128,30 @@ fn unasked(answer: Answer) -> Answer {
 }
 
 fn shown_moved(arrived: &Arrived, time: Duration, is_served: bool, form: Form) -> String {
-    let Arrived { copied, followed, paused_milliseconds, to } = arrived;
+    let Arrived { copied, followed, ending_soon, paused_milliseconds, to } = arrived;
     if form.json {
         return json::text(&json!({
             "copied": copied,
             "followed": followed,
+            "ending_soon": ending_soon,
             "paused_milliseconds": paused_milliseconds,
             "to": to,
             "served": is_served,
         }));
     }
     let (copied, followed) = (grouped(*copied), grouped(*followed));
-    let seconds = time.as_secs_f64();
+    let (seconds, minutes) = (time.as_secs_f64(), LASTS_MILLISECONDS / 60_000);
+    let ending = match ending_soon {
+        0 => String::new(),
+        rows => {
+            let rows = grouped(*rows);
+            format!("{rows} rows not compared: they end within {minutes} minutes\n")
+        }
+    };
     let mut text = format!(
         "{copied} rows copied, {followed} changes followed, all the same on both sides, in \
          {seconds:.1} s\n\
-         moved to {to}; writes waited {paused_milliseconds} ms\n"
+         {ending}moved to {to}; writes waited {paused_milliseconds} ms\n"
     );
     if is_served {
         text.push_str(

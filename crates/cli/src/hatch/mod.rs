@@ -69,6 +69,8 @@ pub(crate) struct Arrived {
     pub(crate) copied: u64,
     /// Changed rows that followed.
     pub(crate) followed: u64,
+    /// Rows that were not compared, because they end soon.
+    pub(crate) ending_soon: u64,
     /// How long writes waited.
     pub(crate) paused_milliseconds: i64,
     /// The address of the store.
@@ -78,8 +80,8 @@ pub(crate) struct Arrived {
 impl Arrived {
     /// A move to an address.
     pub(crate) fn new(moved: &Moved, to: String) -> Arrived {
-        let Moved { copied, followed, paused } = *moved;
-        Arrived { copied, followed, paused_milliseconds: paused, to }
+        let Moved { copied, followed, paused, ending } = *moved;
+        Arrived { copied, followed, ending_soon: ending, paused_milliseconds: paused, to }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{Directory, SHOP, command, keyway, keyway_with, root};
 use serde_json::json;
 use servers::postgres::Postgres;
 use servers::redis::RedisServer;
+use servers::redis_cluster::RedisCluster;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -193,13 +194,18 @@ fn noted(directory: &Directory) -> Option<(String, String)> {
     Some((lines.next()?.to_string(), lines.next().unwrap_or_default().to_string()))
 }
 
-/// Kills a copy in the middle of a collection and runs it again; answers what it says then.
-fn killed_and_run_again(directory: &Directory, from: &str, rows: usize) -> serde_json::Value {
-    let file = own_file(directory);
-    let filled = keyway_with(&["import", &file, "--store", from], &pictures(rows, 30), &[]);
+/// Kills a copy in the middle of a collection and runs it again, once something else has happened;
+/// answers what it says then.
+fn killed_and_run_again(
+    (directory, file): (&Directory, &str),
+    from: &str,
+    rows: usize,
+    meanwhile: impl FnOnce(),
+) -> serde_json::Value {
+    let filled = keyway_with(&["import", file, "--store", from], &pictures(rows, 30), &[]);
     assert_eq!(filled.status, 0, "{}", filled.complaint);
     let to = format!("engine:{}?durability=process", directory.path("target"));
-    let copy = ["copy", &file, "--from", from, "--to", &to, "--json"];
+    let copy = ["copy", file, "--from", from, "--to", &to, "--json"];
     let mut child = command(&copy).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {
         assert!(child.try_wait().unwrap().is_none(), "the copy was not killed in time");
@@ -211,14 +217,38 @@ fn killed_and_run_again(directory: &Directory, from: &str, rows: usize) -> serde
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(noted(directory).unwrap().0, "pictures");
+    meanwhile();
     let ran = keyway(&copy);
     assert_eq!(ran.status, 0, "{}", ran.complaint);
     assert_eq!(noted(directory), None);
     let said: serde_json::Value = serde_json::from_str(&ran.output).unwrap();
-    assert_eq!(said["collections"][1]["to"]["rows"], rows);
-    assert_eq!(said["collections"][1]["same"], true);
+    let collections = said["collections"].as_array().unwrap();
+    let found = collections.iter().find(|one| one["collection"] == "pictures").unwrap();
+    assert_eq!(found["to"]["rows"], rows);
+    assert_eq!(found["same"], true);
+    assert_eq!(said["compared"], rows);
     assert_eq!(said["resumed"], true);
     said
+}
+
+/// A shop of pictures only.
+const PICTURES: &str = r#"
+[keyspace]
+name = "shop"
+
+[collection.pictures]
+key   = "picture:{sku: text}"
+value = "bytes"
+
+[pattern]
+picture     = { get = "pictures" }
+put_picture = { put = "pictures", allow = "user" }
+"#;
+
+/// That a copy which was killed went on, and did not copy everything once more.
+fn went_on(said: &serde_json::Value, rows: usize) {
+    assert_eq!(said["begun_anew"], serde_json::Value::Null, "{said}");
+    assert!(said["copied"].as_u64().unwrap() < rows as u64, "{said}");
 }
 
 #[test]
@@ -226,19 +256,43 @@ fn a_copy_that_is_killed_goes_on() {
     const ROWS: usize = 30_000;
     let directory = Directory::new("stores-killed-sqlite");
     let from = format!("sqlite:{}?durability=process", directory.path("source.db"));
-    let said = killed_and_run_again(&directory, &from, ROWS);
-    assert_eq!(said["begun_anew"], serde_json::Value::Null);
-    assert!(said["copied"].as_u64().unwrap() < ROWS as u64, "{said}");
+    went_on(&killed_and_run_again((&directory, &own_file(&directory)), &from, ROWS, || ()), ROWS);
 }
 
 #[test]
-fn a_copy_from_redis_that_is_killed_begins_its_collection_anew() {
+fn a_copy_from_redis_that_is_killed_goes_on() {
     const ROWS: usize = 30_000;
     let redis = RedisServer::start(&[]);
+    // What others have there is passed over.
+    let fill = "for n = 1, 20000 do redis.call('SET', 'other:' .. n, '') end";
+    redis.cli(&["EVAL", fill, "0"]);
     let directory = Directory::new("stores-killed-redis");
-    let said = killed_and_run_again(&directory, &redis.url(), ROWS);
+    went_on(
+        &killed_and_run_again((&directory, &own_file(&directory)), &redis.url(), ROWS, || ()),
+        ROWS,
+    );
+}
+
+#[test]
+fn a_copy_from_a_cluster_that_is_killed_goes_on() {
+    const ROWS: usize = 6_000;
+    let cluster = RedisCluster::start(&["--appendonly", "yes"]);
+    let directory = Directory::new("stores-killed-cluster");
+    // Without the pattern that reaches several places.
+    let file = directory.write("pictures.toml", PICTURES);
+    let from = format!("{}?durability=process", cluster.url());
+    went_on(&killed_and_run_again((&directory, &file), &from, ROWS, || ()), ROWS);
+}
+
+#[test]
+fn a_collection_begins_anew_where_redis_was_started_again_meanwhile() {
+    const ROWS: usize = 10_000;
+    let mut redis = RedisServer::start(&["--appendonly", "yes"]);
+    let (directory, from) = (Directory::new("stores-killed-restarted"), redis.url());
+    let said =
+        killed_and_run_again((&directory, &own_file(&directory)), &from, ROWS, || redis.restart());
     assert_eq!(said["begun_anew"], "pictures");
-    assert_eq!(said["copied"], ROWS);
+    assert!(said["copied"].as_u64().unwrap() >= ROWS as u64, "{said}");
 }
 
 /// The most memory that a run of the program had, in KiB.
@@ -260,46 +314,104 @@ fn peak(arguments: &[&str]) -> u64 {
     peak
 }
 
-/// The most memory of an export and of a copy, in KiB, of so many rows in this store.
+/// Bytes of a row whose copies are measured.
 #[cfg(target_os = "linux")]
-fn peaks(name: &str, from: &str, rows: usize) -> (u64, u64) {
-    const ROW: usize = 6_000;
-    let directory = Directory::new(&format!("stores-memory-{name}-{rows}"));
-    let to = format!("sqlite:{}?durability=none", directory.path("to.db"));
-    let (file, lines) = (own_file(&directory), pictures(rows, ROW));
-    let filled = keyway_with(&["import", &file, "--store", from], &lines, &[]);
-    assert_eq!(filled.status, 0, "{}", filled.complaint);
-    let out = directory.path("rows.jsonl");
-    let exported = peak(&["export", &file, "--store", from, "-o", &out]);
-    (exported, peak(&["copy", &file, "--from", from, "--to", &to]))
+const ROW: usize = 6_000;
+/// KiB by which memory may be more with three times the rows. The rows alone are 72 MB more. Both
+/// times they are more than what databases keep in memory, which fills up as far as it may: what is
+/// left is chance.
+#[cfg(target_os = "linux")]
+const CHANCE: u64 = 32 << 10;
+
+/// Servers, and a directory, on which memory is measured.
+#[cfg(target_os = "linux")]
+struct Measured {
+    directory: Directory,
+    postgres: &'static Postgres,
+    redis: RedisServer,
+}
+
+#[cfg(target_os = "linux")]
+impl Measured {
+    fn new(test: &str) -> Measured {
+        let directory = Directory::new(test);
+        Measured { directory, postgres: Postgres::shared(), redis: RedisServer::start(&[]) }
+    }
+
+    /// The URL of an empty store of a kind.
+    fn url(&self, kind: &str, name: &str) -> String {
+        match kind {
+            "sqlite" => format!("sqlite:{}.db?durability=none", self.directory.path(name)),
+            // Little more than it needs, so that it is filled both times.
+            "engine" => {
+                let path = self.directory.path(name);
+                format!("engine:{path}?durability=process&cache_mib=8")
+            }
+            "files" => {
+                let path = self.directory.path(name);
+                format!("files:{path}?durability=process&cache_mib=8")
+            }
+            "redis" => {
+                self.redis.cli(&["FLUSHALL"]);
+                self.redis.url()
+            }
+            _ => format!("{}?durability=none", self.postgres.url(&self.postgres.database())),
+        }
+    }
+
+    /// The most memory of an export and of a copy, in KiB, of so many rows between two kinds.
+    fn peaks(&self, (from, to): (&str, &str), rows: usize) -> (u64, u64) {
+        let name = format!("{from}-{to}-{rows}");
+        let (from, to) = (self.url(from, &format!("{name}-from")), self.url(to, &name));
+        let (file, lines) = (own_file(&self.directory), pictures(rows, ROW));
+        let filled = keyway_with(&["import", &file, "--store", &from], &lines, &[]);
+        assert_eq!(filled.status, 0, "{}", filled.complaint);
+        let out = self.directory.path("rows.jsonl");
+        let exported = peak(&["export", &file, "--store", &from, "-o", &out]);
+        let copied = peak(&["copy", &file, "--from", &from, "--to", &to]);
+        println!("{name}: {exported} KiB at most for an export, {copied} KiB for a copy");
+        (exported, copied)
+    }
+
+    /// By how much memory is more for so many rows than for others, of an export and of a copy.
+    fn growth(&self, kinds: (&str, &str), few: usize, many: usize) -> (u64, u64) {
+        let (small, large) = (self.peaks(kinds, few), self.peaks(kinds, many));
+        (large.0.saturating_sub(small.0), large.1.saturating_sub(small.1))
+    }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn memory_does_not_grow_with_the_rows() {
-    let directory = Directory::new("stores-memory");
-    let (redis, postgres) = (RedisServer::start(&[]), Postgres::shared());
-    for name in ["sqlite", "redis", "postgres"] {
-        let found = [6_000, 18_000].map(|rows| {
-            let from = match name {
-                "sqlite" => {
-                    let path = directory.path(&format!("from-{rows}.db"));
-                    format!("sqlite:{path}?durability=none")
-                }
-                "redis" => {
-                    redis.cli(&["FLUSHALL"]);
-                    redis.url()
-                }
-                _ => format!("{}?durability=none", postgres.url(&postgres.database())),
-            };
-            peaks(name, &from, rows)
-        });
-        println!("KiB at most, export and copy, of 6,000 and of 18,000 rows: {name} {found:?}");
-        let [small, large] = found;
-        // The rows alone are 72 MB more. Both times they are more than the caches of the databases,
-        // which fill up as far as they may, hold: what is left is chance.
-        const CHANCE: u64 = 32 << 10;
-        let grows = large.0 >= small.0 + CHANCE || large.1 >= small.1 + CHANCE;
-        assert!(!grows, "{name}: {found:?}");
+fn memory_does_not_grow_with_the_rows_of_a_source() {
+    let measured = Measured::new("stores-memory-from");
+    for from in ["sqlite", "redis", "postgres", "engine"] {
+        let (exported, copied) = measured.growth((from, "sqlite"), 6_000, 18_000);
+        assert!(exported < CHANCE && copied < CHANCE, "{from}: {exported}, {copied} KiB");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_rows_of_a_target() {
+    let measured = Measured::new("stores-memory-to");
+    for to in ["postgres", "redis", "engine"] {
+        let (_, copied) = measured.growth(("sqlite", to), 6_000, 18_000);
+        assert!(copied < CHANCE, "{to}: {copied} KiB");
+    }
+}
+
+/// KiB that a tree of files may need for a row: it keeps all keys in memory, but no rows.
+#[cfg(target_os = "linux")]
+const FILES_ROW: u64 = 4;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_tree_of_files_needs_memory_for_its_keys() {
+    let measured = Measured::new("stores-memory-files");
+    for kinds in [("sqlite", "files"), ("files", "sqlite")] {
+        let (exported, copied) = measured.growth(kinds, 2_500, 7_500);
+        let most = 5_000 * FILES_ROW;
+        println!("{kinds:?}: {exported} and {copied} KiB for 5,000 rows more, {most} at most");
+        assert!(exported.max(copied) < most, "{kinds:?}: {exported}, {copied} KiB");
     }
 }

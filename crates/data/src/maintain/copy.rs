@@ -8,15 +8,16 @@
 //! Numbers of collections and fields differ from store to store, so rows cross as values. Indexes
 //! are built by the target. A row gets a new version there: versions are the ids of commits.
 //!
-//! A copy looks at the source page by page and is not one instant of it; what is written there
-//! meanwhile may be missed, and the comparison then tells.
+//! A copy looks at the source stretch by stretch and is not one instant of it; what is written
+//! there meanwhile may be missed, and the comparison then tells. A row may be met twice, which
+//! changes nothing: it is put as it is. So how many there are is only known from the comparison.
 
 use super::import::{Existing, Import};
-use super::walk::Walk;
+use super::walk::{PAGE_ROWS, Walk};
 use crate::clock::{Clock, Milliseconds, Random};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{CollectionSchema, Schema};
-use crate::store::{Key, Keyed, Store};
+use crate::store::{Keyed, Store};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ pub struct Side<'a> {
 pub struct CopyMark {
     /// The collection it is in.
     pub collection: String,
-    /// The last key of it, its number left out; nothing before the first.
+    /// The store's mark of the walk over it; nothing at its beginning.
     pub after: Option<Vec<u8>>,
 }
 
@@ -46,11 +47,12 @@ pub struct Copy<'a> {
     import: Import<'a>,
     /// Collections that were not begun, the next one last.
     ahead: Vec<Arc<CollectionSchema>>,
-    current: Option<(Arc<CollectionSchema>, Walk)>,
-    /// Rows copied so far, since it was begun or taken up again.
+    /// The one under way, and where its walk is.
+    current: Option<(Arc<CollectionSchema>, Option<Vec<u8>>)>,
+    /// Rows written so far, since it was begun or taken up again; one that was met twice, twice.
     pub rows: u64,
-    /// The collection that an interrupted copy was in, if it is copied from its beginning: its
-    /// source cannot go on in the middle.
+    /// The last collection that was begun a second time: its source could not go on where the copy
+    /// was, because it was started anew or replaced.
     pub begun_anew: Option<String>,
 }
 
@@ -65,21 +67,15 @@ impl<'a> Copy<'a> {
         let import = Import::new(to.store, to.schema, clock, random, Existing::Replace);
         let mut ahead: Vec<Arc<CollectionSchema>> = from.schema.collections().to_vec();
         let mut current = None;
-        let mut begun_anew = None;
         if let Some(mark) = mark {
             let place = ahead.iter().position(|one| one.name() == mark.collection);
             ahead.drain(..place.ok_or_else(|| forgotten(mark))?);
-            if mark.after.is_some() && !from.store.resumes_walks() {
-                begun_anew = Some(mark.collection.clone());
-            } else if let Some(after) = &mark.after {
-                let collection = ahead.remove(0);
-                let mut last = collection.key.space.to_be_bytes().to_vec();
-                last.extend_from_slice(after);
-                current = Some((collection, Walk::after(&Key::from(last))));
+            if mark.after.is_some() {
+                current = Some((ahead.remove(0), mark.after.clone()));
             }
         }
         ahead.reverse();
-        Ok(Copy { from, to, clock, import, ahead, current, rows: 0, begun_anew })
+        Ok(Copy { from, to, clock, import, ahead, current, rows: 0, begun_anew: None })
     }
 
     /// Collections that are still to be copied, the one under way among them.
@@ -89,29 +85,47 @@ impl<'a> Copy<'a> {
 
     /// Copies some rows, and says how far it then is; nothing at the end.
     pub async fn next(&mut self) -> Result<Option<CopyMark>> {
-        let begun = |of: &CollectionSchema| CopyMark { collection: of.name().into(), after: None };
-        let Some((collection, walk)) = &mut self.current else {
-            let Some(collection) = self.ahead.pop() else { return Ok(None) };
-            let mark = begun(&collection);
-            let walk = Walk::over(collection.key.space);
-            self.current = Some((collection, walk));
-            return Ok(Some(mark));
+        let (collection, mark) = match (&self.current, self.ahead.last()) {
+            (Some(current), _) => current.clone(),
+            (None, Some(next)) => (next.clone(), None),
+            (None, None) => return Ok(None),
         };
-        let Some(page) = walk.next(self.from.store).await? else {
-            let mark = begun(self.ahead.last().unwrap_or(collection));
-            self.current = None;
-            return Ok(Some(mark));
+        if self.current.is_none() {
+            self.ahead.pop();
+            self.current = Some((collection.clone(), None));
+        }
+        let name = collection.name().to_string();
+        let space = collection.key.space;
+        let Some(stretch) = self.from.store.walk_from(space, mark.as_deref(), PAGE_ROWS).await?
+        else {
+            if mark.is_none() {
+                let message = "a store does not begin a walk";
+                return Err(Error::new(ErrorKind::Internal, message).with("collection", name));
+            }
+            self.begun_anew = Some(name.clone());
+            self.current = Some((collection, None));
+            return Ok(Some(CopyMark { collection: name, after: None }));
         };
+        self.write(&collection, &stretch.rows).await?;
+        self.current = stretch.mark.clone().map(|mark| (collection, Some(mark)));
+        Ok(Some(match (stretch.mark, self.ahead.last()) {
+            (after @ Some(_), _) => CopyMark { collection: name, after },
+            (None, Some(next)) => CopyMark { collection: next.name().into(), after: None },
+            // All is there: whoever comes back looks at the last stretch once more.
+            (None, None) => CopyMark { collection: name, after: mark },
+        }))
+    }
+
+    async fn write(&mut self, collection: &CollectionSchema, rows: &[Keyed]) -> Result<()> {
         let now = self.clock.now();
         let target = self.to.schema.collection(collection.name())?;
-        for keyed in page.iter().filter(|keyed| keyed.row.is_live(now)) {
+        for keyed in rows.iter().filter(|keyed| keyed.row.is_live(now)) {
             let (segments, slots) = values(collection, keyed)?;
             self.import.row(target.clone(), segments, slots, keyed.row.expires).await?;
             self.rows += 1;
         }
         self.import.finish().await?;
-        let last = page.last().and_then(|last| last.key.bytes().get(2..)).map(<[u8]>::to_vec);
-        Ok(Some(CopyMark { collection: collection.name().to_string(), after: last }))
+        Ok(())
     }
 }
 
@@ -124,10 +138,13 @@ fn forgotten(mark: &CopyMark) -> Error {
 /// What a collection holds: so many rows, and a sum over all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Its live rows.
+    /// Its live rows, those that end soon left out.
     pub rows: u64,
     /// The sum of a hash of each, whatever their order.
     pub checksum: u128,
+    /// Rows that are live and were not compared: within [`LASTS_MILLISECONDS`] they end, and a
+    /// store may let go of them at any moment.
+    pub ending: u64,
 }
 
 /// A collection on both sides.
@@ -144,7 +161,7 @@ pub struct Compared {
 impl Compared {
     /// Whether both hold the same.
     pub fn is_same(&self) -> bool {
-        self.from == self.to
+        (self.from.rows, self.from.checksum) == (self.to.rows, self.to.checksum)
     }
 }
 
@@ -152,20 +169,23 @@ impl Compared {
 pub struct Comparison<'a> {
     from: Side<'a>,
     to: Side<'a>,
-    /// Rows that end before this are left out: a store may let go of them at any moment.
+    /// When it began.
+    now: Milliseconds,
+    /// Rows that end before this are counted only.
     horizon: Milliseconds,
     ahead: std::vec::IntoIter<Arc<CollectionSchema>>,
 }
 
 /// How long a row must still last to be compared: longer than any comparison of it takes.
-pub(super) const LASTS_MILLISECONDS: i64 = 600_000;
+pub const LASTS_MILLISECONDS: i64 = 600_000;
 
 impl<'a> Comparison<'a> {
     /// A comparison of everything.
     pub fn new(from: Side<'a>, to: Side<'a>, clock: &dyn Clock) -> Self {
-        let horizon = clock.now().saturating_add(LASTS_MILLISECONDS);
+        let now = clock.now();
+        let horizon = now.saturating_add(LASTS_MILLISECONDS);
         let ahead = from.schema.collections().to_vec().into_iter();
-        Comparison { from, to, horizon, ahead }
+        Comparison { from, to, now, horizon, ahead }
     }
 
     /// Compares the next collection, telling of pages read; nothing at the end.
@@ -186,7 +206,11 @@ impl<'a> Comparison<'a> {
         let mut walk = Walk::over(collection.key.space);
         let mut tally = Tally::default();
         while let Some(page) = walk.next(side.store).await? {
-            for keyed in page.iter().filter(|keyed| keyed.row.is_live(self.horizon)) {
+            for keyed in page.iter().filter(|keyed| keyed.row.is_live(self.now)) {
+                if !keyed.row.is_live(self.horizon) {
+                    tally.ending += 1;
+                    continue;
+                }
                 let (segments, slots) = values(collection, keyed)?;
                 tally.rows += 1;
                 // Both sides in the bytes of one of them.

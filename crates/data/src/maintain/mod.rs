@@ -13,7 +13,7 @@ mod scrub;
 mod shown;
 mod walk;
 
-pub use copy::{Compared, Comparison, Copy, CopyMark, Side, Tally};
+pub use copy::{Compared, Comparison, Copy, CopyMark, LASTS_MILLISECONDS, Side, Tally};
 pub use export::{Export, ExportedRow};
 pub use import::{Existing, Import, ImportedRows};
 pub use moving::{Moved, Moving, Stage};

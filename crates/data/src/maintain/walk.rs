@@ -1,8 +1,7 @@
 //! Every row of a space, page by page.
 
 use crate::error::Result;
-use crate::store::{End, Key, Keyed, Range, Scan, Store};
-use bytes::Bytes;
+use crate::store::{End, Keyed, Range, Scan, Store};
 
 /// Rows of one page of a walk.
 pub(super) const PAGE_ROWS: usize = 500;
@@ -16,22 +15,7 @@ pub struct Walk {
 impl Walk {
     /// A walk over the space with this number.
     pub fn over(space: u16) -> Self {
-        Walk { rest: Some(Walk::range(space)) }
-    }
-
-    /// A walk that goes on after this key, in the store's own order.
-    pub fn after(last: &Key) -> Self {
-        Walk { rest: Some(Walk::range(last.space()).after(last, false)) }
-    }
-
-    fn range(space: u16) -> Range {
-        // Keys of a space begin with its number; the next number is the first that does not.
-        let start = Bytes::copy_from_slice(&space.to_be_bytes());
-        let end = match space.checked_add(1) {
-            Some(next) => Bytes::copy_from_slice(&next.to_be_bytes()),
-            None => Bytes::copy_from_slice(&[0xff; 3]),
-        };
-        Range { start, end }
+        Walk { rest: Some(Range::of_space(space)) }
     }
 
     /// The next page; nothing at the end.

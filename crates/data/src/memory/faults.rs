@@ -14,7 +14,7 @@ use crate::clock::Milliseconds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Schema;
 use crate::store::{
-    Batch, Changes, Description, Hold, Key, Outcome, Page, Position, Row, Scan, Store,
+    Batch, Changes, Description, Hold, Key, Outcome, Page, Position, Row, Scan, Store, Stretch,
 };
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
@@ -155,6 +155,15 @@ impl Store for FaultyStore {
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.store.walk(scan).await
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        self.store.walk_from(space, mark, rows).await
     }
 
     async fn changes(&self, since: Position, rows: usize) -> Result<Changes> {

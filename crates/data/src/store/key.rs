@@ -81,6 +81,17 @@ pub struct Range {
 }
 
 impl Range {
+    /// Every key of a space.
+    pub fn of_space(space: u16) -> Range {
+        // Keys of a space begin with its number; the next number is the first that does not.
+        let start = Bytes::copy_from_slice(&space.to_be_bytes());
+        let end = match space.checked_add(1) {
+            Some(next) => Bytes::copy_from_slice(&next.to_be_bytes()),
+            None => Bytes::copy_from_slice(&[0xff; 3]),
+        };
+        Range { start, end }
+    }
+
     /// Whether no key can lie in the range.
     pub fn is_empty(&self) -> bool {
         self.start >= self.end

@@ -32,6 +32,9 @@
 //! 8. **Bytes** of keys and values come back as they were given.
 //! 9. **Limits** are checked at the door: nothing larger than [`limits`] is kept, and a refused
 //!    batch has changed nothing.
+//! 10. **Walks** meet every row that stays: one by [`walk`](Store::walk) exactly once, in one
+//!     process; one by [`walk_from`](Store::walk_from) at least once, even if each stretch of it is
+//!     asked for by another process. A mark after which a row could be missed is not taken.
 //!
 //! | what happens in a store | what it answers |
 //! |---|---|
@@ -66,7 +69,9 @@ pub use hold::Hold;
 pub use judge::{Judgement, judge};
 pub(crate) use key::front;
 pub use key::{Key, Range, Sieve};
-pub use row::{End, Held, InColumns, Keyed, Lying, Page, Row, Scan, Seen, Trail, Versions};
+pub use row::{
+    End, Held, InColumns, Keyed, Lying, Page, Row, Scan, Seen, Stretch, Trail, Versions,
+};
 pub use through::{Gathered, Joined, Named, ShowNamed, Through};
 
 pub use keyspace::model::limits;
@@ -153,10 +158,25 @@ pub trait Store: fmt::Debug + Send + Sync {
         self.scan(scan).await
     }
 
-    /// Whether a walk goes on after a key even if the store was opened anew since; where not, such
-    /// a walk begins anew.
-    fn resumes_walks(&self) -> bool {
-        true
+    /// A stretch of the same from the beginning of a space, or from a mark that may have been kept
+    /// for long and by another process. A row that stays is met at least once, and may be met
+    /// again. Nothing if the mark says nothing any more, because the store was replaced or has
+    /// another order by now: whoever asked begins anew, without one.
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        let mut range = Range::of_space(space);
+        if let Some(mark) = mark {
+            let last = [space.to_be_bytes().as_slice(), mark].concat();
+            range = range.after(&Key::from(last), false);
+        }
+        let Page { rows, end } = self.walk(&Scan { range, reverse: false, rows }).await?;
+        let last = rows.last().filter(|_| end != End::Range);
+        let mark = last.and_then(|last| last.key.bytes().get(2..)).map(<[u8]>::to_vec);
+        Ok(Some(Stretch { rows, mark }))
     }
 
     /// What was committed after a position, oldest first. Only whole-store atomic stores that keep

@@ -192,6 +192,15 @@ pub struct Page {
     pub end: End,
 }
 
+/// A stretch of a walk that can be gone on with in another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The rows, in the store's own order; there may be none though more follow.
+    pub rows: Vec<Keyed>,
+    /// Where the walk goes on: bytes that only the store reads. Nothing at the end.
+    pub mark: Option<Vec<u8>>,
+}
+
 /// Why a page ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::schema::Schema;
 use crate::store::{
     Batch, Conflict, Description, Found, Joined, Key, Keyed, Outcome, Page, Row, Scan, Store,
-    Through, Total, Write,
+    Stretch, Through, Total, Write,
 };
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
@@ -95,6 +95,20 @@ impl Store for Ahead {
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         Ok(self.page(self.store.walk(scan).await?))
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        let Some(stretch) = self.store.walk_from(space, mark, rows).await? else {
+            return Ok(None);
+        };
+        let moved = |found: Keyed| Keyed { row: self.row(found.row), key: found.key };
+        let rows = stretch.rows.into_iter().map(moved).collect();
+        Ok(Some(Stretch { rows, mark: stretch.mark }))
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {

@@ -7,11 +7,12 @@
 //! The other cases never let go of a store, and one that keeps everything in memory passes them.
 
 use super::bench::{
-    Bench, Checked, HOUR, add, add_until, check, delete, holds, pass, plain_until, put, put_until,
-    same, until, unversioned, versioned,
+    Bench, Checked, HOUR, add, add_until, check, delete, holds, pass, plain, plain_until, put,
+    put_until, same, until, unversioned, versioned,
 };
 use super::{Make, Options, keyspace, seed};
-use crate::store::{Batch, Expect, Total};
+use crate::store::{Batch, Expect, Key, Row, Stretch, Total};
+use std::collections::BTreeSet;
 
 /// How often the store is opened again: the second time after one that wrote next to nothing.
 const OPENED_AGAIN: u64 = 2;
@@ -21,12 +22,14 @@ pub async fn run(open: Make<'_>, options: &Options) -> Checked {
     let bench = opened(open, options, 0).await?;
     let written = Written::write(&bench).await?;
     let catalogue = bench.schema.catalogue().clone();
+    let mut walk = Walked::begin(&bench).await?;
     bench.store.close().await?;
     drop(bench);
     for time in 1..=OPENED_AGAIN {
         let bench = opened(open, options, time).await?;
         same("the numbers", bench.schema.catalogue(), &catalogue)?;
         written.expect(&bench).await?;
+        walk.stretch(&bench, if time < OPENED_AGAIN { 1 } else { usize::MAX }).await?;
         bench.store.close().await?;
     }
     Ok(())
@@ -39,12 +42,50 @@ async fn opened(open: Make<'_>, options: &Options, time: u64) -> Checked<Bench> 
     Ok(Bench::new(store, schema, options, seed("it lasts", options.seed + time)))
 }
 
+/// A walk that goes on each time the store is opened.
+struct Walked {
+    /// Rows that it has not met.
+    lacking: BTreeSet<Key>,
+    mark: Option<Vec<u8>>,
+}
+
+impl Walked {
+    async fn begin(bench: &Bench) -> Checked<Walked> {
+        let mut lacking = BTreeSet::new();
+        for (room, name) in [(0, "a"), (0, "b"), (0, "c"), (1, "a"), (1, "b"), (1, "c")] {
+            let key = bench.key_in(room, "blobs", name)?;
+            bench.write(vec![plain(&key, "walked")]).await?;
+            lacking.insert(key);
+        }
+        let mut walk = Walked { lacking, mark: None };
+        walk.stretch(bench, 1).await?;
+        Ok(walk)
+    }
+
+    /// Goes on for so many stretches of a row; at its end everything was met.
+    async fn stretch(&mut self, bench: &Bench, stretches: usize) -> Checked {
+        let space = bench.shape("blobs")?.space;
+        for _ in 0..stretches {
+            let found = bench.store.walk_from(space, self.mark.as_deref(), 1).await?;
+            let Some(Stretch { rows, mark }) = found else {
+                return holds("a mark outlives the store that gave it", false);
+            };
+            self.lacking.retain(|key| rows.iter().all(|keyed| keyed.key != *key));
+            self.mark = mark;
+            if self.mark.is_none() {
+                return same("keys that were not met", &self.lacking, &BTreeSet::new());
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What was written, as it must be found.
 struct Written {
     /// Batches that were committed, with what they answered.
     batches: Vec<(Batch, Vec<Total>)>,
     /// Rows that must be there, and keys at which there is none.
-    rows: Vec<(crate::store::Key, Option<crate::store::Row>)>,
+    rows: Vec<(Key, Option<Row>)>,
 }
 
 impl Written {

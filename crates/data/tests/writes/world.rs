@@ -7,7 +7,7 @@ use data::maintain::Scrub;
 use data::memory::{MemoryStore, PartitionedMemory};
 use data::request::{Call, Options, Reply, Runtime};
 use data::schema::Schema;
-use data::store::{Batch, CommitId, Description, Key, Outcome, Page, Row, Scan, Store};
+use data::store::{Batch, CommitId, Description, Key, Outcome, Page, Row, Scan, Store, Stretch};
 use data::suite::block_on;
 use keyspace::model::{Keyspace, StoreKind};
 use serde_json::{Value as Json, json};
@@ -54,6 +54,15 @@ impl Store for Meddled {
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.store.walk(scan).await
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        self.store.walk_from(space, mark, rows).await
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {

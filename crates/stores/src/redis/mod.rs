@@ -33,6 +33,7 @@ mod outcome;
 mod place;
 mod protocol;
 mod read;
+mod resume;
 mod rights;
 mod scan;
 mod script;
@@ -43,6 +44,7 @@ mod tests;
 mod through;
 mod trail;
 mod walk;
+mod walked;
 mod wire;
 mod write;
 
@@ -55,8 +57,8 @@ use connection::Connection;
 use data::clock::Milliseconds;
 use data::schema::Schema;
 use data::store::{
-    Batch, Description, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Through,
-    Write, door,
+    Batch, Description, Joined, Key, Memory, Outcome, Page, Reach, Row, Scan, Store, Stretch,
+    Through, Write, door,
 };
 use data::{Error, ErrorKind, Result};
 use keyspace::model::{Keyspace, StoreKind};
@@ -277,8 +279,14 @@ impl Store for RedisStore {
         self.named(self.walk_on(&ready.layout, scan).await)
     }
 
-    fn resumes_walks(&self) -> bool {
-        false
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        let ready = self.ready()?;
+        self.named(self.walk_on_from(&ready.layout, space, mark, rows).await)
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {

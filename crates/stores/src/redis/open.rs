@@ -9,6 +9,7 @@
 //! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
 
 use super::cluster::Cluster;
+use super::commit::question;
 use super::connection::Connection;
 use super::error::{Fault, failed, fault, unexpected};
 use super::{Options, Within, rights};
@@ -259,22 +260,20 @@ impl Server {
 
 /// What tells a running server from every other, if it says so.
 pub(super) async fn run_id(connection: &Connection) -> Result<Option<String>> {
-    let info = text(connection, &["INFO", "server"], Within::of_reads().0).await.map_err(failed)?;
+    let info = patiently_told(connection, &["INFO", "server"]).await?;
     let id = info.lines().find_map(|line| line.trim_end().strip_prefix("run_id:"));
     Ok(id.filter(|id| !id.is_empty()).map(str::to_string))
 }
 
 /// What tells a cluster from every other: the smallest of its nodes' ids.
 pub(super) async fn cluster_id(connection: &Connection) -> Result<Option<String>> {
-    let nodes = text(connection, &["CLUSTER", "NODES"], Within::of_reads().0).await;
-    let nodes = nodes.map_err(failed)?;
+    let nodes = patiently_told(connection, &["CLUSTER", "NODES"]).await?;
     Ok(nodes.lines().filter_map(|line| line.split(' ').next()).min().map(str::to_string))
 }
 
 /// What a node of a cluster says of itself: its epoch, its slots and those that are being moved.
 pub(super) async fn own_line(connection: &Connection) -> Result<String> {
-    let nodes = text(connection, &["CLUSTER", "NODES"], Within::of_reads().0).await;
-    let nodes = nodes.map_err(failed)?;
+    let nodes = patiently_told(connection, &["CLUSTER", "NODES"]).await?;
     let own = nodes.lines().find(|line| line.contains("myself"));
     let mut words = own.ok_or_else(unexpected)?.split(' ');
     let id = words.next().unwrap_or_default();
@@ -311,6 +310,13 @@ async fn text(
     within: Duration,
 ) -> redis::RedisResult<String> {
     Ok(text_of(ask(connection, words, within).await?).unwrap_or_default())
+}
+
+/// What a server says, even if its connection must be made anew.
+async fn patiently_told(connection: &Connection, words: &[&str]) -> Result<String> {
+    let mut command = Cmd::new();
+    words.iter().for_each(|word| _ = command.arg(*word));
+    Ok(text_of(question(connection, &command).await?).unwrap_or_default())
 }
 
 fn text_of(value: Value) -> Option<String> {

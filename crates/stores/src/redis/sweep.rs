@@ -16,7 +16,7 @@ use super::call::Call;
 use super::error::unexpected;
 use super::fields::instant;
 use super::layout::{Layout, Place};
-use super::walk::scan_names;
+use super::walked::{KEYS_AT_ONCE, scan_names};
 use super::{RedisStore, Within};
 use data::clock::Milliseconds;
 use data::entries;
@@ -90,7 +90,8 @@ impl RedisStore {
         for _ in 0..STEPS_MAX {
             let Some(from) = cursor.take() else { break };
             let Some(server) = servers.get(from.server) else { break };
-            let (next, sets) = scan_names(server, &from.cursor, &glob, Some("zset")).await?;
+            let (next, sets) =
+                scan_names(server, (&from.cursor, KEYS_AT_ONCE), &glob, Some("zset")).await?;
             for set in sets {
                 gone += self.sweep_set((layout, schema), &set, now, rows - gone).await?;
                 if gone >= rows {

@@ -15,39 +15,38 @@
 //!
 //! A key of another program's under a name of ours ends a walk with an error that names it.
 //!
-//! Where a walk has come to is kept here, under the last key it answered; one that nobody remembers
-//! begins anew. The server's own position would be of no use later: it means something else as soon
-//! as the server was started again, and says nothing of what was met before it.
+//! A server that is started again meanwhile places names elsewhere: it is read once more.
+//!
+//! Where a walk has come to is kept here, under the last key it answered, for what was met is as
+//! much a part of it as the server's own position; one that nobody remembers begins anew. A walk
+//! that another process goes on with is in `resume`.
 
 use super::RedisStore;
 use super::answers::Questions;
 use super::commit::question;
 use super::connection::Connection;
 use super::error::unexpected;
-use super::layout::{Layout, Place, What};
+use super::layout::{Layout, Place};
 use super::listing::ranged;
 use super::member::ListKind;
 use super::met::Met;
-use super::name::Template;
-use super::open::own_line;
+use super::open::{own_line, run_id};
+use super::walked::{
+    BEGINNING, KEYS_AT_ONCE, MOVES_MAX, Walked, all_of, front, is_moving, key_of_name, member_key,
+    moved_often, scan_names, walked,
+};
+use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
 use data::store::{End, Key, Keyed, Page, Range, Row, Scan};
-use data::{Error, ErrorKind, Result};
-use keyspace::key::{Value, encode};
-use redis::{Cmd, Value as Answer};
+use redis::Value as Answer;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Walks that are remembered.
 const WALKS_MAX: usize = 64;
-/// Keys that one step of a walk looks at.
-const KEYS_AT_ONCE: usize = 1_000;
 
 /// Names that a walk remembers at a time: 40 MB or so.
 const MET_MAX: u64 = 1 << 20;
-
-/// How often slots may be moved while a cluster is walked.
-const MOVES_MAX: usize = 16;
 
 /// Walks that were left off.
 #[derive(Debug, Default)]
@@ -58,11 +57,13 @@ pub(super) struct Walks(Mutex<VecDeque<(Vec<u8>, Walking)>>);
 struct Walking {
     /// Where a server is read on; nothing once it was read to its end.
     cursor: Option<(Arc<Connection>, Vec<u8>)>,
+    /// Which run of that server began to be read.
+    run: Option<String>,
     /// Servers that are still to be read.
     servers: VecDeque<Arc<Connection>>,
     /// Which slots the nodes of a cluster had when they began to be read.
     slots: String,
-    /// How often that has changed.
+    /// How often that has changed, or a server was started again.
     moves: usize,
     /// Names that were read and not yet looked into.
     names: VecDeque<Vec<u8>>,
@@ -89,8 +90,14 @@ impl Walking {
 
     /// Goes on to the next server, if there is one.
     fn go_on(&mut self) -> bool {
-        self.cursor = self.servers.pop_front().map(|server| (server, b"0".to_vec()));
+        self.cursor = self.servers.pop_front().map(|server| (server, BEGINNING.to_vec()));
         self.cursor.is_some()
+    }
+
+    /// Counts that something was moved.
+    fn count_move(&mut self) -> Result<()> {
+        self.moves += 1;
+        if self.moves > MOVES_MAX { Err(moved_often()) } else { Ok(()) }
     }
 
     /// Begins the next round, if there is one.
@@ -192,7 +199,7 @@ impl RedisStore {
     }
 
     /// Which slots the nodes of a cluster say they have, and which are being moved.
-    async fn slots(&self) -> Result<String> {
+    pub(super) async fn slots(&self) -> Result<String> {
         let mut slots = Vec::new();
         if self.servers.is_cluster() {
             for master in self.servers.masters() {
@@ -206,13 +213,8 @@ impl RedisStore {
     /// After the last server: again over all of them for what has moved, or for the next round.
     async fn go_again(&self, walking: &mut Walking) -> Result<bool> {
         let slots = self.slots().await?;
-        let has_moved = slots != walking.slots || slots.contains('[');
-        if has_moved {
-            walking.moves += 1;
-            if walking.moves > MOVES_MAX {
-                let message = "slots of the cluster are moved again and again: walk it later";
-                return Err(Error::new(ErrorKind::Busy, message));
-            }
+        if is_moving(&slots, walking.slots.as_bytes()) {
+            walking.count_move()?;
         } else if !walking.go_round() {
             return Ok(false);
         }
@@ -234,11 +236,22 @@ impl RedisStore {
             } else if let Some(name) = walking.names.pop_front() {
                 self.look_into(layout, place, name, walking).await?;
             } else if let Some((server, cursor)) = walking.cursor.take() {
-                let (template, _) = walked(place)?;
+                if cursor == BEGINNING {
+                    walking.run = run_id(&server).await?;
+                }
+                let template = walked(place)?.template;
                 let glob = template.glob(&layout.naming);
                 // Whatever their type: one that is not the layout's is told when it is read.
-                let (cursor, mut names) = scan_names(&server, &cursor, &glob, None).await?;
-                walking.cursor = cursor.map(|cursor| (server, cursor));
+                let (cursor, mut names) =
+                    scan_names(&server, (&cursor, KEYS_AT_ONCE), &glob, None).await?;
+                walking.cursor = match cursor {
+                    Some(cursor) => Some((server, cursor)),
+                    None if run_id(&server).await? == walking.run => None,
+                    None => {
+                        walking.count_move()?;
+                        Some((server, BEGINNING.to_vec()))
+                    }
+                };
                 names.retain(|name| template.take(&layout.naming, name).is_some());
                 walking.meet(names);
             } else if !walking.go_on() && !self.go_again(walking).await? {
@@ -268,24 +281,22 @@ impl RedisStore {
         name: Vec<u8>,
         walking: &mut Walking,
     ) -> Result<()> {
-        let (template, of) = walked(place)?;
-        let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
-        let is_container = matches!(place.what, What::Member | What::Entry(_) | What::Counters);
-        if !is_container {
-            let key = encode(place.shape.space, &place.shape.segments, &taken.values)?;
-            walking.keys.push_back(Key::from(key));
+        let Walked { template, container } = walked(place)?;
+        let Some(container) = container else {
+            walking.keys.extend(key_of_name((layout, place), template, &name)?);
             return Ok(());
-        }
-        if of == "zset" {
+        };
+        let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
+        if container == ListKind::SortedSet {
             walking.within = Some((name, b"-".to_vec()));
             return Ok(());
         }
         let mut questions = Questions::default();
-        questions.ask(if of == "set" { "SMEMBERS" } else { "HKEYS" }, &name, &[]);
+        questions.ask(all_of(container), &name, &[]);
         let answered = self.answers(questions).await?;
         let front = front(place, &taken.values)?;
         for member in answered.read().members()? {
-            walking.keys.push_back(member_key(layout, place, &front, member)?);
+            walking.keys.push_back(member_key((layout, place), container, &front, member)?);
         }
         Ok(())
     }
@@ -298,91 +309,21 @@ impl RedisStore {
         (name, from): (Vec<u8>, Vec<u8>),
         walking: &mut Walking,
     ) -> Result<()> {
-        let (template, _) = walked(place)?;
+        let template = walked(place)?.template;
         let Some(taken) = template.take(&layout.naming, &name) else { return Ok(()) };
         let mut questions = Questions::default();
         ranged(&mut questions, &name, (from, b"+".to_vec()), false, KEYS_AT_ONCE);
         let answered = self.answers(questions).await?;
         let members = answered.read().members()?;
-        let front = front(place, &taken.values)?;
+        let (front, sorted) = (front(place, &taken.values)?, ListKind::SortedSet);
         for member in &members {
-            walking.keys.push_back(member_key(layout, place, &front, member)?);
+            walking.keys.push_back(member_key((layout, place), sorted, &front, member)?);
         }
         if let (true, Some(last)) = (members.len() >= KEYS_AT_ONCE, members.last()) {
             walking.within = Some((name, [b"(", *last].concat()));
         }
         Ok(())
     }
-}
-
-/// One step through the database of a server: where to go on, and the names that were met, of one
-/// type or of all.
-pub(super) async fn scan_names(
-    server: &Connection,
-    cursor: &[u8],
-    glob: &[u8],
-    of: Option<&str>,
-) -> Result<(Option<Vec<u8>>, Vec<Vec<u8>>)> {
-    let mut command = Cmd::new();
-    command.arg("SCAN").arg(cursor).arg("MATCH").arg(glob);
-    command.arg("COUNT").arg(KEYS_AT_ONCE);
-    if let Some(of) = of {
-        command.arg("TYPE").arg(of);
-    }
-    let Answer::Array(parts) = question(server, &command).await? else { return Err(unexpected()) };
-    let mut parts = parts.into_iter();
-    let (Some(Answer::BulkString(next)), Some(Answer::Array(names))) = (parts.next(), parts.next())
-    else {
-        return Err(unexpected());
-    };
-    let name = |name| match name {
-        Answer::BulkString(name) => Ok(name),
-        _ => Err(unexpected()),
-    };
-    let names = names.into_iter().map(name).collect::<Result<Vec<_>>>()?;
-    Ok(((next != b"0").then_some(next), names))
-}
-
-/// The names that are walked over, and their type.
-fn walked(place: &Place) -> Result<(&Template, &'static str)> {
-    use keyspace::layout::redis::RedisType;
-    let own = match place.own_type {
-        RedisType::Hash => "hash",
-        RedisType::Set => "set",
-        RedisType::SortedSet => "zset",
-        RedisType::String => "string",
-    };
-    match (&place.what, &place.list) {
-        (What::Member | What::Entry(_), Some(list)) => {
-            Ok((&list.template, if list.kind == ListKind::Set { "set" } else { "zset" }))
-        }
-        (What::Member | What::Entry(_), None) => Err(unexpected()),
-        _ => Ok((&place.own, own)),
-    }
-}
-
-/// The front of the keys of a group.
-fn front(place: &Place, values: &[Value<'_>]) -> Result<Vec<u8>> {
-    let group = place.shape.group;
-    let segments = place.shape.segments.get(..group).unwrap_or_default();
-    let values = values.get(..group).unwrap_or_default();
-    Ok(encode(place.shape.space, segments, values)?)
-}
-
-fn member_key(layout: &Layout, place: &Place, front: &[u8], member: &[u8]) -> Result<Key> {
-    let separator = layout.naming.separator();
-    let key = match (&place.what, &place.list) {
-        (What::Counters, _) => {
-            let kinds: Vec<_> = place.rest().iter().map(|segment| segment.kind).collect();
-            let text = std::str::from_utf8(member).map_err(|_| unexpected())?;
-            let values = super::name::split(separator, &kinds, text, true)?;
-            let rest = encode(0, place.rest(), &values)?;
-            [front, rest.get(2..).unwrap_or_default()].concat()
-        }
-        (_, Some(list)) => list.key(separator, (front, place.rest()), member)?,
-        (_, None) => return Err(unexpected()),
-    };
-    Ok(Key::from(key))
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ fn commits_are_forgotten_in_time_however_many_there_are() {
     let bench = Bench::open(&folder, Durability::Process);
     let minute = 60_000;
     // Ids of every age, most of them in order: what is old is found wherever it lies.
-    let id = |number: u64| if number % 7 == 0 { u64::MAX - number } else { number };
+    let id = |number: u64| if number.is_multiple_of(7) { u64::MAX - number } else { number };
     let (per_minute, minutes) = (400, 40);
     let mut last = 0;
     for now in 0..minutes {
@@ -153,11 +153,11 @@ fn commits_are_forgotten_in_time_however_many_there_are() {
             totals(wait(bench.store.commit(&batch(id(last), at, a))));
         }
     }
-    let kept: usize = bench.on_writer(|committer| {
+    let kept: i64 = bench.on_writer(|committer| {
         let count = "SELECT count(*) FROM keyway_calls";
         committer.connection.query_row(count, [], |row| row.get(0)).unwrap()
     });
-    let needed = per_minute as usize * 10;
+    let needed = per_minute as i64 * 10;
     assert!((needed..needed * 3 / 2).contains(&kept), "{kept} are kept, {needed} are needed");
     // One of ten minutes ago is known, so that it is not done again.
     let of_old = last - per_minute * 9;
@@ -170,7 +170,7 @@ fn commits_are_forgotten_in_time_however_many_there_are() {
 #[test]
 fn an_index_that_is_no_longer_used_goes() {
     let folder = Folder::new();
-    let named = |bench: &Bench| -> usize {
+    let named = |bench: &Bench| -> i64 {
         bench.on_writer(|committer| {
             let count = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'keyway_calls_%'";
             committer.connection.query_row(count, [], |row| row.get(0)).unwrap()

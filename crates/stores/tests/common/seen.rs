@@ -8,7 +8,7 @@
 
 use async_trait::async_trait;
 use data::schema::Schema;
-use data::store::{Batch, Description, Key, Outcome, Page, Row, Scan, Store};
+use data::store::{Batch, Description, Key, Outcome, Page, Row, Scan, Store, Stretch};
 use keyspace::model::{Keyspace, StoreKind};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -259,6 +259,15 @@ impl Store for Watched {
 
     async fn walk(&self, scan: &Scan) -> data::Result<Page> {
         self.store.walk(scan).await
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> data::Result<Option<Stretch>> {
+        self.store.walk_from(space, mark, rows).await
     }
 
     async fn commit(&self, batch: &Batch) -> data::Result<Outcome> {

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use data::clock::{ManualClock, SeededRandom};
 use data::request::{Options, Runtime};
 use data::schema::Schema;
-use data::store::{Batch, Description, Joined, Key, Outcome, Page, Row, Scan, Store, Through};
+use data::store::{
+    Batch, Description, Joined, Key, Outcome, Page, Row, Scan, Store, Stretch, Through,
+};
 use data::suite;
 use data::suite::patterns::{play, play_counted, read};
 use keyspace::model::Keyspace;
@@ -165,6 +167,15 @@ impl Store for Settled {
 
     async fn walk(&self, scan: &Scan) -> data::Result<Page> {
         self.store.walk(scan).await
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> data::Result<Option<Stretch>> {
+        self.store.walk_from(space, mark, rows).await
     }
 
     async fn commit(&self, batch: &Batch) -> data::Result<Outcome> {

@@ -75,6 +75,8 @@ pub struct Moved {
     pub copied: u64,
     /// Changed rows that followed.
     pub followed: u64,
+    /// Rows that were not compared, because they end soon and a store may let go of them.
+    pub ending: u64,
     /// How long writes waited, in milliseconds.
     pub paused: Milliseconds,
 }
@@ -93,6 +95,8 @@ pub struct Moving<'a> {
     suspects: BTreeSet<Key>,
     copied: u64,
     followed: u64,
+    /// Rows that end too soon to be compared.
+    ending: u64,
 }
 
 impl<'a> Moving<'a> {
@@ -111,8 +115,19 @@ impl<'a> Moving<'a> {
         from.store.hold(Hold::Open).await?;
         let position = from.store.follow().await?;
         let (waiting, suspects) = (BTreeSet::new(), BTreeSet::new());
-        let (copied, followed) = (0, 0);
-        Ok(Moving { from, to, clock, random, position, waiting, suspects, copied, followed })
+        let (copied, followed, ending) = (0, 0, 0);
+        Ok(Moving {
+            from,
+            to,
+            clock,
+            random,
+            position,
+            waiting,
+            suspects,
+            copied,
+            followed,
+            ending,
+        })
     }
 
     /// Moves everything, telling how far it is; afterwards the source takes no more writes, and
@@ -129,7 +144,8 @@ impl<'a> Moving<'a> {
         self.settle(held.last, begun.saturating_add(PAUSE_MILLISECONDS_MAX)).await?;
         held.move_to(place).await?;
         let paused = self.clock.now().saturating_sub(begun);
-        Ok(Moved { copied: self.copied, followed: self.followed, paused })
+        let Moving { copied, followed, ending, .. } = self;
+        Ok(Moved { copied, followed, ending, paused })
     }
 
     async fn copy(&mut self, told: &mut (dyn FnMut(Stage) + Send)) -> Result<()> {

@@ -16,6 +16,10 @@ impl Moving<'_> {
         for collection in &collections {
             let mut walk = Walk::over(collection.key.space);
             while let Some(page) = walk.next(self.from.store).await? {
+                let now = self.clock.now();
+                let horizon = now.saturating_add(LASTS_MILLISECONDS);
+                let ends = |row: &Row| row.is_live(now) && !row.is_live(horizon);
+                self.ending += page.iter().filter(|keyed| ends(&keyed.row)).count() as u64;
                 let keys: Vec<Key> = page.into_iter().map(|keyed| keyed.key).collect();
                 for keys in keys.chunks(ROWS_TOGETHER) {
                     let differ = self.differing(keys).await?;

@@ -2,13 +2,14 @@
 
 use super::cases;
 use crate::error::ErrorKind;
-use crate::store::{Expect, Held, Key, Range, Reach, Row, Scan, Trail, Write};
+use crate::store::{Expect, Held, Key, Range, Reach, Row, Scan, Stretch, Trail, Write};
 use crate::suite::bench::{
     Bench, Checked, add, check, delete, holds, plain, put, refused, same, unversioned,
 };
 use crate::suite::{Case, Failure};
 use crate::value::Value;
 use bytes::Bytes;
+use std::collections::BTreeSet;
 
 pub(super) fn cases() -> Vec<Case> {
     cases! {
@@ -27,6 +28,7 @@ pub(super) fn cases() -> Vec<Case> {
         "P5" "places: a scan across groups" => scan_across;
         "P5" "places: a scan that fixes no group" => scan_open;
         "P5" "places: a walk meets every row of all groups once" => walk;
+        "P5" "places: a walk goes on from its marks" => marks;
         "P1" "places: all collections of a group are one" => one_group;
         "P9" "trail: comes back as it was given" => trail;
         "P1" "trail: a tombstone lies there and is read as dead" => tombstone;
@@ -200,6 +202,48 @@ async fn walk(bench: &Bench) -> Checked {
     found.sort();
     expected.sort();
     same("keys", found, expected)
+}
+
+type WriteOf = fn(&Key) -> Write;
+
+/// Every stretch is asked for twice, and the second answer counts: a mark is all there is.
+async fn marks(bench: &Bench) -> Checked {
+    let write: [(&str, WriteOf); 4] = [
+        ("notes", |key| put(key, "value")),
+        ("blobs", |key| plain(key, "value")),
+        ("counts", |key| add(key, 1)),
+        ("texts", |key| plain(key, "")),
+    ];
+    for (collection, write) in write {
+        let mut lacking = BTreeSet::new();
+        for room in 0..4 {
+            for name in ["a", "b", "c"] {
+                let key = bench.key_in(room, collection, name)?;
+                bench.write(vec![write(&key)]).await?;
+                lacking.insert(key);
+            }
+        }
+        let space = bench.shape(collection)?.space;
+        let (mut mark, mut stretches): (Option<Vec<u8>>, usize) = (None, 0);
+        loop {
+            let _ = bench.store.walk_from(space, mark.as_deref(), 2).await?;
+            let stretch = bench.store.walk_from(space, mark.as_deref(), 2).await?;
+            let Some(Stretch { rows, mark: next }) = stretch else {
+                return holds("a mark that is new says something", false);
+            };
+            holds("no more rows than were asked for", rows.len() <= 2)?;
+            lacking.retain(|key| rows.iter().all(|keyed| keyed.key != *key));
+            stretches += 1;
+            // Other cases may have rows of the same space.
+            holds("it comes to an end", stretches < 50_000)?;
+            mark = match next {
+                Some(next) => Some(next),
+                None => break,
+            };
+        }
+        same("keys that were not met", lacking, BTreeSet::new())?;
+    }
+    Ok(())
 }
 
 async fn one_group(bench: &Bench) -> Checked {

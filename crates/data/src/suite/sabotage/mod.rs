@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::schema::Schema;
 use crate::store::{
     Batch, Changes, CommitId, Description, Joined, Key, Outcome, Page, Position, Row, Scan, Store,
-    Through,
+    Stretch, Through,
 };
 use async_trait::async_trait;
 use keyspace::model::Keyspace;
@@ -142,6 +142,10 @@ sabotages! {
     ThroughInner => "through: an entry without a row is answered",
     /// Rows are answered in the order of their own keys.
     ThroughSorted => "through: entries and rows as they are read apart",
+    /// A stretch of a walk begins one row behind its mark.
+    MarkSkips => "places: a walk goes on from its marks",
+    /// A walk begins anew, whatever its mark.
+    MarkForgotten => "places: a walk goes on from its marks",
     /// Sweeping takes rows a millisecond early.
     SweepEarly => "sweep: leaves a row that ends in a millisecond",
     /// Changes are cut in the middle of a commit.
@@ -224,6 +228,15 @@ impl Store for SabotagedStore {
 
     async fn walk(&self, scan: &Scan) -> Result<Page> {
         self.store.walk(scan).await
+    }
+
+    async fn walk_from(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        self.broken_stretch(space, mark, rows).await
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {

@@ -3,7 +3,7 @@
 use super::commit::counted;
 use super::{Sabotage, SabotagedStore};
 use crate::error::Result;
-use crate::store::{Changes, End, Joined, Key, Keyed, Page, Position, Row, Scan, Through};
+use crate::store::{Changes, End, Joined, Key, Keyed, Page, Position, Row, Scan, Stretch, Through};
 use bytes::Bytes;
 
 impl SabotagedStore {
@@ -83,6 +83,20 @@ impl SabotagedStore {
             }
         }
         Ok(joined)
+    }
+
+    pub(super) async fn broken_stretch(
+        &self,
+        space: u16,
+        mark: Option<&[u8]>,
+        rows: usize,
+    ) -> Result<Option<Stretch>> {
+        let known = mark.filter(|_| self.sabotage != Sabotage::MarkForgotten);
+        let mut stretch = self.store.walk_from(space, known, rows).await?;
+        if let (Sabotage::MarkSkips, Some(_), Some(stretch)) = (self.sabotage, mark, &mut stretch) {
+            stretch.rows.drain(..stretch.rows.len().min(1));
+        }
+        Ok(stretch)
     }
 
     pub(super) async fn broken_scan(&self, scan: &Scan) -> Result<Page> {
