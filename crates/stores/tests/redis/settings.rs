@@ -137,7 +137,7 @@ fn a_replica_is_refused_and_one_that_became_one_is_unavailable() {
         short.call_milliseconds_max = 300;
         let (kept, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
         let runtime = data::request::Runtime::open(kept, keyspace, short).await.unwrap();
-        let app = App { runtime };
+        let app = App::around(runtime);
         server.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
         let error = app.call("add_item", item("i1", "a", 1)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
