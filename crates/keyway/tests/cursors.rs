@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 use keyway::{ErrorKind, Keyway};
+use servers::cassandra::Cassandra;
 use servers::postgres::Postgres;
 use servers::redis::RedisServer;
+use servers::redis_cluster::RedisCluster;
 use std::path::PathBuf;
 
 keyway::include_keyspace!("examples/notes.toml");
@@ -81,6 +83,18 @@ async fn on_postgres() {
 async fn on_redis() {
     let server = RedisServer::start(&[]);
     survives_reopening(&format!("{}?durability=none", server.url())).await;
+}
+
+#[tokio::test]
+async fn on_a_redis_cluster() {
+    let cluster = RedisCluster::start(&[]);
+    survives_reopening(&format!("{}?durability=none", cluster.url())).await;
+}
+
+#[tokio::test]
+async fn on_cassandra() {
+    let server = Cassandra::shared();
+    survives_reopening(&format!("{}?replication=1", server.url("cursors"))).await;
 }
 
 #[tokio::test]

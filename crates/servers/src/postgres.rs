@@ -142,6 +142,11 @@ impl Postgres {
         lines.map(|line| format!("{line}\n")).collect()
     }
 
+    /// One of the programs that came with the server.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
     /// Kills every process of the server at once (`kill -9`): nothing is written any more.
     pub fn kill(&self) {
         let Some(main) = self.main_process() else { fail("kill it", &"it does not run") };

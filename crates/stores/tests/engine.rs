@@ -39,8 +39,7 @@ fn run(durability: Durability) {
     };
     let report = block_on(suite::run(&make, &suite::Options::default()));
     assert!(report.failed.is_empty(), "{report}");
-    // Trails, and what only a store of several places refuses.
-    assert_eq!(report.not_offered.len(), 17, "{report}");
+    assert_eq!(report.left_out(), include_str!("not_offered/engine.txt"));
 }
 
 #[test]

@@ -6,9 +6,9 @@
 //!                                         └─ not offered: the reason
 //! ```
 //!
-//! A store's test is a few lines: it runs the suite, expects no failure, and says how many cases
-//! its store does not offer, so that none is left out unseen. Stores that are broken on purpose are
-//! in `sabotage/`, and the suite refuses each of them.
+//! A store's test is a few lines: it runs the suite, expects no failure, and keeps the names of the
+//! cases that its store does not offer, so that none is left out unseen. Stores that are broken on
+//! purpose are in `sabotage/`, and the suite refuses each of them.
 //!
 //! The promises: P1 atomic and conditional, P4 reads see what was acknowledged, P5 order and pages,
 //! P6 ended is absent, P7 exact counters, P8 once an id, P9 bytes, P10 it lasts, and the limits at
@@ -40,6 +40,7 @@ use crate::store::{End, Page, Range, Store};
 use bench::{holds, same};
 use futures_util::future::BoxFuture;
 use keyspace::model::Keyspace;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -97,6 +98,20 @@ impl Report {
     /// Whether the case with this name failed.
     pub fn rejects(&self, name: &str) -> bool {
         self.failed.iter().any(|(failed, _, _)| *failed == name)
+    }
+
+    /// What the store does not promise: a line for each reason, and one for each case under it.
+    pub fn left_out(&self) -> String {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, reason) in &self.not_offered {
+            reasons.entry(reason).or_default().push(name);
+        }
+        let mut text = String::new();
+        for (reason, names) in reasons {
+            text.push_str(&format!("{reason}:\n"));
+            names.iter().for_each(|name| text.push_str(&format!("  {name}\n")));
+        }
+        text
     }
 }
 

@@ -10,7 +10,7 @@
 use super::connection::Pool;
 use super::error::Fault;
 use super::inventory::{self, Found};
-use super::open;
+use super::open::{self, Checked};
 use super::structure::Structure;
 use super::tables::Tables;
 use super::{Options, Ready};
@@ -50,7 +50,7 @@ pub(super) async fn ensure(
     keyspace: &Arc<Keyspace>,
 ) -> Result<Ready> {
     let lease = pool.lease(Instant::now() + ENSURE_WITHIN).await?;
-    let settings = open::check(lease.client()?, options).await?;
+    let Checked { settings, remarks } = open::check(lease.client()?, options).await?;
     let layout = layout(keyspace);
     let seed = xxh3_64(layout.schema.as_bytes());
     let making = Making { client: lease.client()?, layout: &layout, keyspace };
@@ -73,7 +73,8 @@ pub(super) async fn ensure(
     pool.settle(format!("{settings}; SET search_path TO {name}"));
     let tables = Tables::new(&layout, Arc::new(schema))?;
     let helper = Dialect::Postgres.name(helper(&layout));
-    Ok(Ready { pool: pool.clone(), tables, seed, take: Arc::from(super::lock::TAKE), helper })
+    let (pool, take) = (pool.clone(), Arc::from(super::lock::TAKE));
+    Ok(Ready { pool, tables, seed, take, helper, remarks })
 }
 
 /// Whether the database has the schema of a keyspace, and says of itself that it is in it.

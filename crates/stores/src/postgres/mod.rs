@@ -87,6 +87,8 @@ struct Ready {
     take: Arc<str>,
     /// The helper table, as it is written in statements.
     helper: String,
+    /// What people should know of the server.
+    remarks: Vec<String>,
 }
 
 impl PostgresStore {
@@ -228,6 +230,10 @@ impl Store for PostgresStore {
     async fn sweep(&self, now: Milliseconds, rows: usize) -> Result<usize> {
         let ready = self.ready()?;
         self.within(sweep::sweep(&ready, now, rows)).await
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.ready().map_or_else(|_| Vec::new(), |ready| ready.remarks.clone())
     }
 
     async fn time(&self) -> Result<Option<Milliseconds>> {

@@ -87,16 +87,35 @@ const CHECK_WITHIN: Duration = Duration::from_secs(20);
 /// Ends what is done for a client that is gone.
 const NOTICE: &str = "SET client_connection_check_interval = '1s'";
 
-/// Refuses a server that cannot keep what the options promise; answers what sessions are set to.
-pub(super) async fn check(client: &Client, options: &Options) -> Result<String> {
+/// What keeps a copy of the server and may take over. Who may not know is shown no row.
+const STANDBYS: &str = "\
+    SELECT sync_state FROM pg_stat_replication AS sent WHERE state <> 'backup' AND NOT EXISTS \
+    (SELECT FROM pg_replication_slots WHERE active_pid = sent.pid AND slot_type = 'logical')";
+
+/// A server that can keep what is promised.
+pub(super) struct Checked {
+    /// What sessions are set to.
+    pub(super) settings: String,
+    /// What people should know all the same, in sentences.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Refuses a server that cannot keep what the options promise.
+pub(super) async fn check(client: &Client, options: &Options) -> Result<Checked> {
     let checked = async {
         let found = client.query_one(SETTINGS, &[]).await.map_err(failed)?;
-        let mut settings = Server::read(&found).map_err(failed)?.judge(options.durability)?;
+        let server = Server::read(&found).map_err(failed)?;
+        let mut settings = server.judge(options.durability)?;
+        // What is not told is not guessed.
+        let standbys = client.query(STANDBYS, &[]).await.unwrap_or_default();
+        let standbys: Vec<String> =
+            standbys.iter().filter_map(|row| row.try_get(0).ok().flatten()).collect();
+        let remarks = server.remarks(options.durability, &standbys);
         // Some versions and systems cannot notice that a client is gone.
         if client.batch_execute(NOTICE).await.is_ok() {
             settings = format!("{settings}; {NOTICE}");
         }
-        Ok(settings)
+        Ok(Checked { settings, remarks })
     };
     timeout(CHECK_WITHIN, checked).await.unwrap_or_else(|_| Err(late()))
 }
@@ -129,6 +148,19 @@ async fn time_once(pool: &Arc<Pool>, until: Instant) -> Result<Milliseconds> {
     let unexpected = || Error::new(ErrorKind::Internal, "PostgreSQL did not tell the time");
     answer.iter().find_map(number).ok_or_else(unexpected)
 }
+
+/// What a server may lose that does not wait for its disk: more than its durability says.
+const NEVER_SYNCS: &str = "the server does not wait for its disk (`fsync` is off): a power cut may \
+                           damage the whole database, and not only take the last commits";
+
+/// The same of a server that syncs, but cannot mend a page that was half written.
+const HALF_PAGES: &str = "the server cannot mend pages that a power cut leaves half written \
+                          (`full_page_writes` is off): one may damage rows of long ago";
+
+/// What a failover means.
+const FOLLOWED: &str = "a standby for which no commit waits follows this server: if it takes over, \
+                        the last acknowledged commits may be lost. Name it in \
+                        `synchronous_standby_names` if they may not";
 
 /// What a server and the sessions of this user are like.
 #[derive(Clone, Debug)]
@@ -192,11 +224,33 @@ impl Server {
                 }
             }
         }
-        Ok(match (durability, self.synchronous_commit.as_str()) {
+        Ok(self.waits(durability))
+    }
+
+    /// How sessions wait for what they commit.
+    fn waits(&self, durability: Durability) -> String {
+        match (durability, self.synchronous_commit.as_str()) {
             (Durability::None, _) => "SET synchronous_commit = off".to_string(),
             (_, "off") => "SET synchronous_commit = on".to_string(),
             (_, stronger) => format!("SET synchronous_commit = {stronger}"),
-        })
+        }
+    }
+
+    /// What people should know of a server that is good enough; `standbys` by how they are kept,
+    /// as the server says it: `async`, `potential`, `sync` or `quorum`.
+    fn remarks(&self, durability: Durability, standbys: &[String]) -> Vec<String> {
+        let mut remarks = Vec::new();
+        match (self.fsync.as_str(), self.full_page_writes.as_str()) {
+            ("on", "on") => {}
+            ("on", _) => remarks.push(HALF_PAGES.to_string()),
+            _ => remarks.push(NEVER_SYNCS.to_string()),
+        }
+        let waits = durability != Durability::None && self.synchronous_commit != "local";
+        let is_waited_for = |state: &String| waits && matches!(state.as_str(), "sync" | "quorum");
+        if !standbys.iter().all(is_waited_for) {
+            remarks.push(FOLLOWED.to_string());
+        }
+        remarks
     }
 }
 
@@ -258,6 +312,35 @@ mod tests {
         no_sync(&mut server);
         halves(&mut server);
         server.judge(Durability::Process).unwrap();
+    }
+
+    #[test]
+    fn a_server_that_may_damage_everything_is_remarked_upon() {
+        let of = |fsync: &str, full_page_writes: &str| {
+            let (fsync, full_page_writes) = (fsync.to_string(), full_page_writes.to_string());
+            Server { fsync, full_page_writes, ..good() }.remarks(Durability::Process, &[])
+        };
+        assert_eq!(of("on", "on"), [""; 0]);
+        assert_eq!(of("on", "off"), [HALF_PAGES]);
+        // Without `fsync` the other setting changes nothing.
+        assert_eq!(of("off", "on"), [NEVER_SYNCS]);
+        assert_eq!(of("off", "off"), [NEVER_SYNCS]);
+    }
+
+    #[test]
+    fn a_standby_for_which_nobody_waits_is_remarked_upon() {
+        let of = |durability, waits: &str, standbys: &[&str]| {
+            let standbys: Vec<String> = standbys.iter().map(|state| state.to_string()).collect();
+            let server = Server { synchronous_commit: waits.to_string(), ..good() };
+            server.remarks(durability, &standbys) == [FOLLOWED]
+        };
+        use Durability::{None as Nothing, Power, Process};
+        assert!(!of(Power, "on", &[]) && !of(Nothing, "off", &[]));
+        assert!(of(Power, "on", &["async"]) && of(Process, "remote_apply", &["async"]));
+        assert!(of(Power, "on", &["sync", "async"]) && of(Power, "on", &["potential", "sync"]));
+        assert!(!of(Power, "on", &["sync"]) && !of(Process, "off", &["quorum", "quorum"]));
+        // Sessions that wait for this server alone.
+        assert!(of(Power, "local", &["sync"]) && of(Nothing, "on", &["sync"]));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | the user's rights | a script that is refused a command tears its batch (see `rights`) |
 //! | `maxmemory-policy noeviction` | an evicted row would leave its entries behind |
 //! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
+//! | replicas | one that takes over may lack the last commits |
 
 use super::cluster::Cluster;
 use super::commit::question;
@@ -58,6 +59,10 @@ const LOSES: &str = "replicas of the cluster follow their masters a moment later
                      over, the last acknowledged commits of its slots may be lost, and `keyway \
                      scrub --repair` mends the indexes afterwards";
 
+/// What a failover from a server that is no node of a cluster means.
+const FOLLOWED: &str = "replicas of this server follow it a moment later: if one takes over, the \
+                        last acknowledged commits may be lost, whole batches and no halves";
+
 /// Looks at the server; refuses one that cannot keep our promises, or not those asked for.
 pub(super) async fn inspect(
     connection: &Connection,
@@ -107,6 +112,10 @@ pub(super) async fn inspect(
                 .to_string(),
         );
     }
+    // Nodes of a cluster may have none of their own while others have; all are judged together.
+    if !is_cluster && is_followed(&info) {
+        remarks.push(FOLLOWED.to_string());
+    }
     let Settings { policy, appends, syncs } = settings;
     let durability = durability(appends.as_deref(), syncs.as_deref(), options, &mut remarks)?;
     Ok(Server { durability, remarks, policy })
@@ -115,6 +124,12 @@ pub(super) async fn inspect(
 /// What a server says of itself under this name.
 fn told<'i>(info: &'i str, name: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
+}
+
+/// Whether a server has replicas now.
+fn is_followed(info: &str) -> bool {
+    let count = told(info, "connected_slaves").and_then(|count| count.trim().parse::<u64>().ok());
+    count.is_some_and(|count| count > 0)
 }
 
 /// The settings that matter, as far as they are known.
@@ -373,6 +388,13 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Mismatch);
             assert!(error.to_string().contains("appendonly yes"), "{error}");
         }
+    }
+
+    #[test]
+    fn replicas_are_counted() {
+        let of = |count: &str| is_followed(&format!("role:master\r\n{count}\r\nmaster_failover"));
+        assert!(of("connected_slaves:1") && of("connected_slaves:12"));
+        assert!(!of("connected_slaves:0") && !of("connected_slaves:") && !of("other:1"));
     }
 
     #[test]

@@ -19,6 +19,8 @@ mod faults;
 mod promises;
 mod seen;
 mod support;
+#[path = "../common/written.rs"]
+mod written;
 
 use servers::cassandra::Cassandra;
 use servers::cql::Connection;

@@ -117,6 +117,13 @@ async fn call(runtime: &Runtime, pattern: &str, arguments: Json) -> Json {
     reply.answer.to_json(runtime.schema()).unwrap()
 }
 
+/// How many statements a server was sent that were not prepared.
+fn unprepared(server: &Cassandra) -> u64 {
+    let asked = "SELECT CAST(value AS text) FROM system_views.cql_metrics WHERE name = ";
+    let counted = server.cql(&format!("{asked}'regular_statements_executed'"));
+    counted[0][0].parse::<f64>().unwrap() as u64
+}
+
 /// AP-10 is one LOGGED BATCH of two tables, AP-1 one INSERT: a lightweight transaction would leave
 /// its state behind.
 #[test]
@@ -137,11 +144,7 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
             let most = server.cql(&format!("{asked}'partitions_per_{kind}_batch'"));
             most[0][0].parse::<f64>().unwrap() as u64
         };
-        let regular = || -> u64 {
-            let asked = "SELECT CAST(value AS text) FROM system_views.cql_metrics WHERE name = ";
-            let counted = server.cql(&format!("{asked}'regular_statements_executed'"));
-            counted[0][0].parse::<f64>().unwrap() as u64
-        };
+        let regular = || unprepared(&server);
         // The first UUIDs say which version all have: the catalogue notes it by a transaction.
         call(&chat, "join_guild", json!({"guild_id": "0b33d9ab-3c7d-4c4c-9a5a-4ad2fa1e1b6a"}))
             .await;
@@ -175,8 +178,10 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
             seen(&format!("content FROM {}", of("messages_by_channel"))),
             [["message 2"], ["message 1"], ["message 0"]]
         );
-        // What is judged does leave something: the count above can fail.
+        // What is judged does leave something: the count above can fail. It is prepared too.
+        let unprepared = regular();
         call(&chat, "create_guild", json!({"name": "Rust"})).await;
+        assert_eq!(regular() - unprepared, 1, "a statement of a transaction was not prepared");
         assert!(judged() > before, "a conditional row is written by a lightweight transaction");
     });
 }

@@ -5,7 +5,10 @@ use crate::{keyspace, runtime};
 use data::ErrorKind;
 use data::store::{Batch, CommitId, Durability, Store, Write};
 use servers::postgres::Postgres;
+use servers::process::Folder;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 use stores::postgres::{Options, PostgresStore};
 
 const FILE: &str = "[keyspace]\nname = 'small'\n\
@@ -56,6 +59,46 @@ fn commits_wait_for_the_disk_whatever_the_server_is_set_to() {
         let found = server.psql(&database, "SELECT string_agg(setting, ' ') FROM public.seen");
         assert!(found.contains(&format!("{seen} {seen}")), "{durability}: {found}");
     }
+}
+
+#[test]
+fn a_server_that_may_lose_more_than_is_promised_says_so() {
+    let remarks = |server: &Postgres, durability| {
+        let url = server.url(&server.database());
+        runtime().block_on(async {
+            let options = Options { durability, ..Options::default() };
+            let store = PostgresStore::open(&url, &options).unwrap();
+            store.ensure(&keyspace(FILE)).await.unwrap();
+            store.remarks()
+        })
+    };
+    let good = Postgres::with(&[]);
+    assert_eq!(remarks(&good, Durability::Power), [""; 0]);
+    let hasty = remarks(Postgres::shared(), Durability::Process);
+    assert_eq!(hasty.len(), 1, "{hasty:?}");
+    assert!(hasty[0].contains("`fsync` is off"), "{hasty:?}");
+    let torn = remarks(&Postgres::with(&["full_page_writes=off"]), Durability::None);
+    assert_eq!(torn.len(), 1, "{torn:?}");
+    assert!(torn[0].contains("`full_page_writes` is off"), "{torn:?}");
+    // Whoever is sent the server's log is a standby to it.
+    let folder = Folder::new("follower");
+    let port = good.port().to_string();
+    let mut follower = Command::new(good.program("pg_receivewal"))
+        .args(["-h", "127.0.0.1", "-p", &port, "-U", "keyway", "--no-loop", "-D"])
+        .arg(folder.path())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    let sent = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+    while good.psql("postgres", sent).trim() != "1" {
+        assert!(Instant::now() < until, "the server is not followed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let followed = remarks(&good, Durability::Power);
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    assert_eq!(followed.len(), 1, "{followed:?}");
+    assert!(followed[0].contains("`synchronous_standby_names`"), "{followed:?}");
 }
 
 /// A file that goes when the test ends.

@@ -1,5 +1,6 @@
-//! A small application, called through the run time: items with two indexes, counters, and places
-//! of items, which are plain rows with an index.
+//! A small application, called through the run time: items with two indexes, counters, places of
+//! items, which are plain rows with an index, messages in slices of time, and likes, which are
+//! counted in the batch that writes them.
 
 use crate::support::RealClock;
 use data::caller::Caller;
@@ -10,6 +11,7 @@ use data::store::{CommitId, Store};
 use data::{ErrorKind, Result};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Its keyspace.
 pub const SHOP: &str = r#"
@@ -30,6 +32,53 @@ value = "counter"
 key = "places:{shelf: text} | {item_id: text}"
 fields = { note = "text" }
 index.places_by_item = { key = "placed:{item_id} | {shelf}" }
+
+[collection.messages]
+key = "channel:{channel: text}:messages | {sent_at: timestamp}:{message_id: text}"
+fields = { content = "text" }
+bucket = { by = "sent_at", every = "1h" }
+
+[collection.likes]
+key = "post:{post: text}:likes | by:{reader: text}"
+fields = { note = "text" }
+
+[collection.like_counts]
+key = "post:{post: text}:likes | count:{kind: text}"
+value = "counter"
+
+[pattern.send]
+put = "messages"
+allow = "user"
+[pattern.messages_of]
+list = "messages"
+page = 50
+
+[pattern.put_like]
+insert = "likes"
+existing = "return"
+allow = "step"
+[pattern.drop_like]
+delete = "likes"
+allow = "step"
+[pattern.shift_likes]
+add = "like_counts"
+allow = "step"
+[pattern.like]
+atomic = ["put_like", { run = "shift_likes", bind = { kind = "'all'", amount = "1" } }]
+allow = "user"
+[pattern.unlike]
+atomic = [
+    { check = "likes", as = "mine" },
+    "drop_like",
+    { run = "shift_likes", bind = { kind = "'all'", amount = "-1" } },
+]
+allow = "user"
+[pattern.likes_of]
+list = "likes"
+page = 50
+[pattern.like_counts_of]
+list = "like_counts"
+page = 50
 
 [pattern.place]
 put = "places"
@@ -77,6 +126,8 @@ page = 100
 /// The application on a store.
 pub struct App {
     pub runtime: Runtime,
+    /// Changes that were made until they were known to be done.
+    pub acknowledged: AtomicU64,
 }
 
 impl App {
@@ -103,7 +154,12 @@ impl App {
         let random = Arc::new(SystemRandom::start()?);
         let mut options = request::Options::new(Arc::new(RealClock), random);
         change(&mut options);
-        Ok(App { runtime: Runtime::open(store, keyspace, options).await? })
+        Ok(App::around(Runtime::open(store, keyspace, options).await?))
+    }
+
+    /// The application, opened already.
+    pub fn around(runtime: Runtime) -> App {
+        App { runtime, acknowledged: AtomicU64::new(0) }
     }
 
     /// Makes a call.
@@ -134,7 +190,10 @@ impl App {
         let id = CommitId::new(RealClock.now(), &SystemRandom::start().unwrap());
         loop {
             match self.call_as(Some(id), pattern, arguments.clone()).await {
-                Ok(_) => return,
+                Ok(_) => {
+                    self.acknowledged.fetch_add(1, Ordering::SeqCst);
+                    return;
+                }
                 Err(error) => match error.kind() {
                     ErrorKind::Unavailable | ErrorKind::Indeterminate | ErrorKind::Busy => {
                         RealClock.wait(5).await;

@@ -86,7 +86,7 @@ fn fields_are_added_to_rows_that_are_there() {
         ]);
         let options = app.runtime.options().clone();
         let runtime = data::request::Runtime::open(store, more, options).await.unwrap();
-        let app = App { runtime };
+        let app = App::around(runtime);
         let get = serde_json::json!({"item_id": "i1"});
         let found = app.call("item", get.clone()).await.unwrap();
         assert_eq!((&found["row"]["stock"], &found["row"]["colour"]), (&5.into(), &"red".into()));

@@ -7,6 +7,7 @@ use data::store::{Durability, Store};
 use serde_json::json;
 use servers::redis::RedisServer;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use stores::redis::{Options, RedisStore};
 
 async fn opened(server: &RedisServer, durability: Option<Durability>) -> data::Result<RedisStore> {
@@ -48,6 +49,31 @@ fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
             }
         });
     }
+}
+
+#[test]
+fn a_server_with_replicas_says_what_a_failover_may_lose() {
+    let keeps =
+        ["--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"];
+    let server = RedisServer::start(&keeps);
+    let port = server.port().to_string();
+    in_runtime(async {
+        assert_eq!(store(&server).await.remarks(), [""; 0]);
+        let replica = RedisServer::start(&["--replicaof", "127.0.0.1", &port]);
+        let until = Instant::now() + Duration::from_secs(20);
+        while !replica.cli(&["INFO", "replication"]).contains("master_link_status:up") {
+            assert!(Instant::now() < until, "the replica does not follow");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        for durability in [None, Some(Durability::Power)] {
+            let remarks = opened(&server, durability).await.unwrap().remarks();
+            assert_eq!(remarks.len(), 1, "{remarks:?}");
+            assert!(
+                remarks[0].contains("the last acknowledged commits may be lost"),
+                "{remarks:?}"
+            );
+        }
+    });
 }
 
 #[test]
@@ -137,7 +163,7 @@ fn a_replica_is_refused_and_one_that_became_one_is_unavailable() {
         short.call_milliseconds_max = 300;
         let (kept, keyspace) = (app.runtime.store().clone(), app.runtime.keyspace().clone());
         let runtime = data::request::Runtime::open(kept, keyspace, short).await.unwrap();
-        let app = App { runtime };
+        let app = App::around(runtime);
         server.cli(&["REPLICAOF", "127.0.0.1", &master.port().to_string()]);
         let error = app.call("add_item", item("i1", "a", 1)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");

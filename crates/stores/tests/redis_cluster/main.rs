@@ -22,3 +22,5 @@ mod seen;
 mod seen_common;
 mod support;
 mod work;
+#[path = "../common/written.rs"]
+mod written;

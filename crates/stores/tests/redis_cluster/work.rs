@@ -2,6 +2,7 @@
 
 use crate::app::{App, item};
 use crate::support::RealClock;
+use crate::written::Written;
 use data::clock::{Clock, ManualClock, SystemRandom};
 use data::maintain::{Problem, ProblemKind, Scrub, ScrubCounts, Walk};
 use data::store::Store;
@@ -10,9 +11,12 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use stores::redis::RedisStore;
 
 const WORKERS: usize = 6;
+/// Rounds of the workers after which there is enough to look at.
+const ENOUGH: u64 = 60;
 /// Names that all workers want for items of their own.
 const WANTED: u64 = 5;
 
@@ -27,6 +31,7 @@ pub struct Work {
     pub sold: AtomicU64,
     /// Times somebody got a name that all want.
     won: AtomicU64,
+    written: Written,
 }
 
 impl Work {
@@ -41,6 +46,7 @@ impl Work {
             self.items.lock().unwrap().insert(id.clone(), shelf);
             app.surely("sell", json!({"shelf": "s0", "item_id": "all"})).await;
             self.sold.fetch_add(1, Ordering::SeqCst);
+            self.written.write(&app, worker, &id, number).await;
             match number % 5 {
                 1 => {
                     let change =
@@ -107,6 +113,9 @@ impl Work {
         let expected = self.sold.load(Ordering::SeqCst);
         assert_eq!(sold["rows"][0]["value"], json!(expected), "{sold}");
         assert_eq!(live_names(app).await, items.len());
+        let written = self.written.check(app).await;
+        let rows = written.places + written.messages + written.likes + written.posts;
+        println!("{} items, {expected} additions, {rows} rows of others", items.len());
     }
 }
 
@@ -177,6 +186,11 @@ pub async fn under(store: &Arc<RedisStore>, happens: impl AsyncFnOnce()) -> (Arc
     let worker = |number| tokio::spawn(work.clone().run(app.clone(), number));
     let workers: Vec<_> = (0..WORKERS).map(worker).collect();
     happens().await;
+    let until = Instant::now() + Duration::from_secs(60);
+    while work.sold.load(Ordering::SeqCst) < ENOUGH {
+        assert!(Instant::now() < until, "the workers do not go on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     work.is_over.store(true, Ordering::SeqCst);
     for worker in workers {
         worker.await.expect("a worker ends well");

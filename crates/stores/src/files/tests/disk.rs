@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     JournalSync,
+    /// A sync of the journal is done when the next change is made, after its caller was answered.
+    LateJournalSync,
     OwnDirectorySync,
     FileSync,
     DirectorySync,
@@ -50,6 +52,8 @@ struct Simulation {
     state: State,
     folds: bool,
     skip: Option<Skip>,
+    /// A file that will be synced with the next change.
+    late: Option<usize>,
     /// Changes before every one fails.
     left: Option<usize>,
     /// Every state since recording began.
@@ -77,6 +81,7 @@ impl SimulatedDisk {
             state,
             folds: false,
             skip: None,
+            late: None,
             left: None,
             record: None,
         })))
@@ -339,6 +344,9 @@ impl Simulation {
         }
         self.left = self.left.map(|left| left - 1);
         self.state.clock += 1;
+        if let Some(inode) = self.late.take() {
+            self.state.sync_content(inode);
+        }
         let done = work(&mut self.state, self.folds)?;
         if let Some(record) = &mut self.record {
             record.push(self.state.clone());
@@ -521,14 +529,17 @@ impl Log for SimulatedLog {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut simulation = self.disk.lock();
+        let is_late = simulation.skip == Some(Skip::LateJournalSync) && self.is_journal();
         let is_skipped = simulation.skip == Some(Skip::JournalSync) && self.is_journal();
-        simulation.change(|state, folds| {
+        let inode = simulation.change(|state, folds| {
             let inode = state.find(&self.path, folds)?;
-            if !is_skipped {
+            if !is_skipped && !is_late {
                 state.sync_content(inode);
             }
-            Ok(())
-        })
+            Ok(inode)
+        })?;
+        simulation.late = is_late.then_some(inode);
+        Ok(())
     }
 
     fn again(&self) -> io::Result<Box<dyn Log>> {

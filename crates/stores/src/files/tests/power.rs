@@ -6,7 +6,8 @@
 //! └ the same on a disk that keeps everything ────────────▶ what is true ──────┘ the same?
 //! ```
 //!
-//! A disk that leaves out one kind of sync, or the journal, must be caught by the same search.
+//! A disk that leaves out one kind of sync, or the journal, or syncs it after the answer, must be
+//! caught by the same search: where files are placed in turn, and while the next batch comes.
 
 use super::disk::{Image, SimulatedDisk, Skip};
 use super::{NOW, Tree, keyspace};
@@ -188,9 +189,9 @@ impl Scenario {
 
     /// The first batch is on its way into the files while the next is committed, which changes the
     /// same rows.
-    fn run_meanwhile(story: Story) -> Scenario {
+    fn run_meanwhile(story: Story, skip: Option<Skip>) -> Scenario {
         // What neither batch has synced can be there or not in too many ways to look at all.
-        let mut scenario = Scenario::begin(None, Some(story.most().unwrap_or(60)));
+        let mut scenario = Scenario::begin(skip, Some(story.most().unwrap_or(60)));
         let [first, second] = story.batches()[..] else { panic!("two batches") };
         scenario.commit(2, first);
         let placing = scenario.tree.committer.placing().unwrap();
@@ -275,7 +276,7 @@ fn no_power_cut_loses_what_is_synced_at_once() {
 #[test]
 fn no_power_cut_tears_batches_that_follow_while_files_are_written() {
     for story in [Story::Words, Story::Notes, Story::Leaving, Story::Pictures] {
-        let scenario = Scenario::run_meanwhile(story);
+        let scenario = Scenario::run_meanwhile(story, None);
         let (count, wrong) = scenario.search();
         assert_eq!(wrong, None, "{story:?}: the last of {count} trees");
         assert!(count > 100, "{story:?}: only {count} trees were looked at");
@@ -286,6 +287,7 @@ fn no_power_cut_tears_batches_that_follow_while_files_are_written() {
 fn every_step_that_is_left_out_is_caught() {
     let steps = [
         (Story::Words, Skip::JournalSync),
+        (Story::Words, Skip::LateJournalSync),
         (Story::Words, Skip::OwnDirectorySync),
         (Story::Words, Skip::FileSync),
         (Story::Words, Skip::DirectorySync),
@@ -299,6 +301,30 @@ fn every_step_that_is_left_out_is_caught() {
     ];
     for (story, skip) in steps {
         let (count, wrong) = Scenario::run(story, Some(skip)).search();
+        println!("{story:?}, {skip:?}: the last of {count} trees is wrong: {wrong:?}");
+        assert!(wrong.is_some(), "{story:?}: {skip:?} is not caught");
+    }
+}
+
+/// The same while files are written beside the next commit.
+#[test]
+fn every_step_that_is_left_out_meanwhile_is_caught() {
+    let steps = [
+        (Story::Words, Skip::JournalSync),
+        (Story::Words, Skip::LateJournalSync),
+        (Story::Words, Skip::OwnDirectorySync),
+        (Story::Words, Skip::FileSync),
+        (Story::Words, Skip::DirectorySync),
+        (Story::Words, Skip::Journal),
+        (Story::Notes, Skip::NewDirectorySync),
+        (Story::Notes, Skip::FileSync),
+        (Story::Leaving, Skip::DirectorySync),
+        (Story::Pictures, Skip::NewDirectorySync),
+        (Story::Pictures, Skip::FileSync),
+        (Story::Many, Skip::SyncAll),
+    ];
+    for (story, skip) in steps {
+        let (count, wrong) = Scenario::run_meanwhile(story, Some(skip)).search();
         println!("{story:?}, {skip:?}: the last of {count} trees is wrong: {wrong:?}");
         assert!(wrong.is_some(), "{story:?}: {skip:?} is not caught");
     }

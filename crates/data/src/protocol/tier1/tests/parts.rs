@@ -5,6 +5,7 @@ use crate::change::{After, CounterAdd, Entry, RowChange, RowCheck, WriteSet};
 use crate::clock::{ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
 use crate::error::ErrorKind;
+use crate::maintain::{Problem, ProblemKind, Scrub};
 use crate::memory::PartitionedMemory;
 use crate::protocol::tier1::ids::{attempt_of, derived, split_attempt, with_attempt};
 use crate::protocol::tier1::settle::{Fate, fate};
@@ -162,6 +163,17 @@ impl Calm {
         let left = Target::new(set, &[], &set.changes[0], row).unwrap();
         left.enter.iter().cloned().for_each(|write| self.write(write));
         left.claim.iter().for_each(|claiming| self.write(left.claim(claiming)));
+    }
+
+    /// What a scrub finds.
+    fn scrubbed(&self, repair: bool) -> Vec<Problem> {
+        let clock = ManualClock::at(NOW + LONG);
+        let (store, schema, random) = (&self.store, &self.schema, &self.chance);
+        let scrub = Scrub { store, schema, clock: &clock, random, repair };
+        let mut found = Vec::new();
+        let mut seen = |problem: Option<&Problem>, _: &_| found.extend(problem.cloned());
+        scrub.run(&mut seen).now_or_never().unwrap().unwrap();
+        found
     }
 
     /// How many entries and claims people have.
@@ -433,6 +445,34 @@ fn a_repair_writes_what_is_missing_and_removes_what_is_nobodys() {
     assert!(!repair(nobodys, NOW));
     assert!(repair(nobodys, NOW + LONG));
     assert_eq!(calm.count(), (1, 1));
+}
+
+/// What a failover may do: a claim is lost, and its value is given to a second row.
+#[test]
+fn a_value_that_two_rows_hold_is_reported_until_one_of_them_has_another() {
+    let calm = Calm::new();
+    calm.done(vec![calm.change("people", "ann", Some(&["red", "a@x"]))]);
+    let claims = calm.collection("people").indexes[1].key.space;
+    let claim = calm.all(claims).pop().unwrap().key;
+    calm.write(Write::Delete { key: claim.clone() });
+    calm.done(vec![calm.change("people", "bob", Some(&["blue", "a@x"]))]);
+    let bobs = calm.get(&claim).unwrap();
+    let problem = Problem {
+        kind: ProblemKind::Different,
+        collection: "people".to_string(),
+        index: Some("people_by_email".to_string()),
+        key: claim.clone(),
+        repaired: false,
+    };
+    // Nobody but their owners knows whose it is: it is reported, and nothing is taken from either.
+    for repair in [false, true, false] {
+        assert_eq!(calm.scrubbed(repair), std::slice::from_ref(&problem), "repair: {repair}");
+        assert_eq!(calm.get(&claim), Some(bobs.clone()));
+    }
+    // Whoever has no claim takes none away that is another's.
+    calm.done(vec![calm.change("people", "ann", Some(&["red", "b@x"]))]);
+    assert_eq!(calm.get(&claim), Some(bobs));
+    assert_eq!((calm.scrubbed(false), calm.count()), (Vec::new(), (2, 2)));
 }
 
 /// Whoever puts a row anew keeps its entries, and nobody is shown a version.
