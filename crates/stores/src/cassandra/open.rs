@@ -21,6 +21,10 @@ use tokio::time::Instant;
 
 /// How long a node may take to answer at first.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How often a node is asked whether it is there, and how long it may take to say so: one that
+/// hangs is left alone after both, and what waits for it goes to another node or is found out there.
+const ALIVE_EVERY: Duration = Duration::from_secs(3);
+const ALIVE_WITHIN: Duration = Duration::from_secs(5);
 /// How often is asked whether all nodes have the same tables.
 const AGREE_EVERY: Duration = Duration::from_millis(20);
 
@@ -37,6 +41,8 @@ pub(super) async fn connect(options: &Options) -> Result<Client> {
     let mut builder = SessionBuilder::new()
         .known_nodes(&options.nodes)
         .connection_timeout(CONNECT_WITHIN)
+        .keepalive_interval(ALIVE_EVERY)
+        .keepalive_timeout(ALIVE_WITHIN)
         .schema_agreement_interval(AGREE_EVERY)
         .default_execution_profile_handle(profile().into_handle());
     if let Some((user, password)) = &options.user {
