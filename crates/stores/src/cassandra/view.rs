@@ -74,6 +74,21 @@ pub(super) struct Places {
     pub(super) claims: Option<usize>,
 }
 
+impl Places {
+    fn of(holds: &[(usize, Type, Held)]) -> Places {
+        let place = |wanted: Held| {
+            holds.iter().find(|(_, _, held)| *held == wanted).map(|(place, _, _)| *place)
+        };
+        Places {
+            previous: place(Held::Previous),
+            sums: place(Held::Sums),
+            dead: place(Held::Dead),
+            entries: place(Held::Entries),
+            claims: place(Held::Claims),
+        }
+    }
+}
+
 /// What a column of a key holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum KeyPart {
@@ -157,17 +172,7 @@ impl View {
         view.is_fields_alone = table.key() + view.holds.len() == table.columns.len()
             && view.holds.iter().all(|(_, _, held)| is_field(held));
         view.order = view.order_cells();
-        let place = |wanted: Held| {
-            let mut holds = view.holds.iter();
-            holds.find(|(_, _, held)| *held == wanted).map(|(place, _, _)| *place)
-        };
-        view.places = Places {
-            previous: place(Held::Previous),
-            sums: place(Held::Sums),
-            dead: place(Held::Dead),
-            entries: place(Held::Entries),
-            claims: place(Held::Claims),
-        };
+        view.places = Places::of(&view.holds);
         Ok(view)
     }
 
