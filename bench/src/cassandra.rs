@@ -291,7 +291,8 @@ everything that is.
 - **by hand**: statements written for these three questions alone, with the same time slices and
   directory, the same timestamps, and one message more read to know whether more follow.
 
-Both make a struct of each message, with its ids and its text. Calls a second; the ratio is the
+Both make a struct of each message, with its ids and its text, and have the allocator of the program
+`keyway`. Calls a second; the ratio is the
 median over rounds in which both took turns, with its quartiles.
 
 | what | Keyway | by hand | ratio | quartiles | target |

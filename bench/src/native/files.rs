@@ -86,7 +86,7 @@ fn main() {
         });
         parts.push((title, lines));
     }
-    let columns = Columns { names: NAMES.to_vec(), expert: 2, naive: 3 };
+    let columns = Columns { names: NAMES.to_vec(), expert: 2, naive: 3, alike: &[] };
     report::write(&settings, &columns, &parts, (HEAD, WHY));
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -54,7 +54,7 @@ fn main() {
         });
         parts.push((title, lines));
     }
-    let columns = Columns { names: NAMES.to_vec(), expert: 1, naive: 3 };
+    let columns = Columns { names: NAMES.to_vec(), expert: 1, naive: 3, alike: &[] };
     report::write(&settings, &columns, &parts, (HEAD, WHY));
 }
 
