@@ -15,7 +15,11 @@ use bytes::Bytes;
 use keyspace::model::Type;
 
 /// A field that is one thing and no list of them, where its store has it.
+///
+/// What it holds stands behind a whole word, whatever it is: ids would begin at the second byte
+/// otherwise, and a processor waits when it reads words across those it has just written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(u64)]
 pub enum Scalar<'r> {
     /// Nothing.
     #[default]

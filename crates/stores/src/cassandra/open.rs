@@ -22,7 +22,7 @@ use tokio::time::Instant;
 /// How long a node may take to answer at first.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// How often a node is asked whether it is there, and how long it may take to say so: one that
-/// hangs is left alone after both, and what waits for it goes to another node or is found out there.
+/// hangs is left alone after both, and what waits for it goes to another or is found out there.
 const ALIVE_EVERY: Duration = Duration::from_secs(3);
 const ALIVE_WITHIN: Duration = Duration::from_secs(5);
 /// How often is asked whether all nodes have the same tables.

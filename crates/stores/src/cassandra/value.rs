@@ -19,8 +19,9 @@ use scylla::serialize::SerializationError;
 use scylla::serialize::value::SerializeValue;
 use scylla::serialize::writers::{CellWriter, WrittenCellProof};
 
-/// A value in a statement.
+/// A value in a statement. What it holds stands behind a whole word, so that it is moved in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub(super) enum Cell {
     /// No value: what is there goes.
     Null,
