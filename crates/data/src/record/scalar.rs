@@ -124,11 +124,12 @@ impl RecordShape {
     pub(crate) fn weight_of(&self, scalars: &[Scalar<'_>]) -> usize {
         let (mut count, mut last, mut nulls, mut bytes) = (0, 0, 0, 0);
         for (field, scalar) in self.fields.iter().zip(scalars) {
-            if *scalar != Scalar::Null {
-                (count, last) = (count + 1, field.number.max(last));
-                bytes += scalar.payload_bytes();
-            } else if !field.missing.is_null() {
-                nulls += 1;
+            match scalar {
+                Scalar::Null => nulls += usize::from(!field.missing.is_null()),
+                _ => {
+                    (count, last) = (count + 1, field.number.max(last));
+                    bytes += scalar.payload_bytes();
+                }
             }
         }
         Form::new(count, last, bytes).size(count.into(), nulls) + bytes

@@ -60,7 +60,7 @@ impl Table {
 
     /// A row whose key is in `bytes` and whose content begins at the column `from`: in its columns
     /// if it is such a record, else put together behind its key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn seen<'r>(
         &self,
         (found, from): (&'r Found, usize),
@@ -83,7 +83,6 @@ impl Table {
     }
 
     /// Adds the content of a row to its key, which begins at the column `from`.
-    #[inline]
     fn write_whole(
         &self,
         (found, from): (&Found, usize),
@@ -186,7 +185,16 @@ impl Table {
     }
 
     /// The version and the end of a row, whose content begins at the column `from`.
+    #[inline(always)]
     fn content_state(&self, found: &Found, from: usize, versions: Versions) -> Result<State> {
+        // Nothing is read of most rows that are only looked at.
+        if versions == Versions::Unwanted && self.expires.is_none() {
+            return Ok(State::default());
+        }
+        self.read_state(found, from, versions)
+    }
+
+    fn read_state(&self, found: &Found, from: usize, versions: Versions) -> Result<State> {
         let read = self.shape.content_read(versions).len();
         let column = |place: Option<usize>| match place.filter(|place| *place < read) {
             Some(place) => raw(found, from + place),
@@ -222,7 +230,7 @@ impl Table {
 
 /// Fills in the fields of a record, which begin at the column `from`; says whether all can be read
 /// where they are.
-#[inline]
+#[inline(always)]
 fn read_scalars<'r>(
     (found, from): (&'r Found, usize),
     record: &RecordShape,
@@ -243,7 +251,7 @@ fn read_scalars<'r>(
     Ok(true)
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn raw(found: &Found, place: usize) -> Result<Option<&[u8]>> {
     let Raw(raw) = found.try_get(place).map_err(|error| {
         Error::new(ErrorKind::Internal, "an answer has too few columns").caused_by(error)

@@ -296,8 +296,9 @@ pub(super) fn write_payload(of: &Type, raw: &[u8], bytes: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// The column of a field where it is; nothing of one that must be made anew.
-#[inline]
+/// The column of a field where it is; nothing of one that must be made anew. Put into whoever reads
+/// a row, since its reading is little else.
+#[inline(always)]
 pub(super) fn scalar<'r>(of: &Type, raw: &'r [u8]) -> Result<Option<Scalar<'r>>> {
     Ok(Some(match of.required() {
         Type::Text => match text(raw)? {

@@ -225,8 +225,21 @@ impl Table {
     }
 
     /// The version and the end of a row, whose content a statement answers from `first` on.
-    #[inline]
+    #[inline(always)]
     fn content_state(
+        &self,
+        row: &rusqlite::Row<'_>,
+        first: usize,
+        versions: Versions,
+    ) -> Result<State> {
+        // Nothing is read of most rows that are only looked at.
+        if versions == Versions::Unwanted && self.shape.expires.is_none() {
+            return Ok(State::default());
+        }
+        self.read_state(row, first, versions)
+    }
+
+    fn read_state(
         &self,
         row: &rusqlite::Row<'_>,
         first: usize,
@@ -286,8 +299,8 @@ impl Table {
         column.ok_or_else(|| Error::new(ErrorKind::Internal, "a table has too few columns"))
     }
 
-    /// What a column holds.
-    #[inline]
+    /// What a column holds; put into whoever reads a row, since its reading is little else.
+    #[inline(always)]
     fn scalar<'r>(&self, column: &Column, stored: ValueRef<'r>) -> Result<Scalar<'r>> {
         let is_foreign = || foreign(&self.shape.name, &column.name);
         let found = match (&column.native, stored) {
@@ -309,18 +322,23 @@ impl Table {
                 word.map(Scalar::Text)
             }
             (SqliteType::Blob, ValueRef::Blob(blob)) => Some(Scalar::Bytes(blob)),
-            _ => match value::read(&self.shape.name, column, stored)? {
-                Value::Null => Some(Scalar::Null),
-                Value::Bool(value) => Some(Scalar::Bool(value)),
-                Value::I64(number) => Some(Scalar::I64(number)),
-                Value::Duration(length) => Some(Scalar::Duration(length)),
-                Value::TimeUuid(id) => Some(Scalar::TimeUuid(id)),
-                Value::Timestamp(at) => Some(Scalar::Timestamp(at)),
-                Value::Date(day) => Some(Scalar::Date(day)),
-                _ => None,
-            },
+            _ => return self.other_scalar(column, stored),
         };
         found.ok_or_else(is_foreign)
+    }
+
+    /// The same of a column whose value has no shorter way.
+    fn other_scalar(&self, column: &Column, stored: ValueRef<'_>) -> Result<Scalar<'static>> {
+        Ok(match value::read(&self.shape.name, column, stored)? {
+            Value::Null => Scalar::Null,
+            Value::Bool(value) => Scalar::Bool(value),
+            Value::I64(number) => Scalar::I64(number),
+            Value::Duration(length) => Scalar::Duration(length),
+            Value::TimeUuid(id) => Scalar::TimeUuid(id),
+            Value::Timestamp(at) => Scalar::Timestamp(at),
+            Value::Date(day) => Scalar::Date(day),
+            _ => return Err(foreign(&self.shape.name, &column.name)),
+        })
     }
 
     /// Adds what a column holds, as a record has it; false for null.

@@ -170,7 +170,7 @@ impl Table {
 
     /// A row that a statement answers, whose key is in `bytes` and whose content begins with the
     /// column `first`: in its columns if it is such a record, else put together behind its key.
-    #[inline]
+    #[inline(always)]
     fn seen<'r>(
         &self,
         (row, first): (&'r Row<'_>, usize),
@@ -191,7 +191,6 @@ impl Table {
     }
 
     /// Adds the content of a row to its key, which a statement answers from the column `first` on.
-    #[inline]
     fn write_whole(
         &self,
         (row, first): (&Row<'_>, usize),
