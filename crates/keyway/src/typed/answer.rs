@@ -8,8 +8,9 @@ use data::{Error, ErrorKind, Result, Value};
 
 /// Rows for which room is made once a page has one: most pages are then moved once or never.
 const ROWS_AT_FIRST: usize = 32;
-/// The same where rows were waited for, next to which the room costs nothing.
-const ROWS_AT_FIRST_LATER: usize = 64;
+/// The same where a call says how many it wants, or where rows were waited for, next to which the
+/// room costs nothing.
+const ROWS_AT_FIRST_MAX: usize = 64;
 
 /// A row of an answer as a Rust type.
 pub trait Row: Sized + Send + 'static {
@@ -135,6 +136,17 @@ fn push<T>(rows: &mut Vec<T>, row: T, at_first: usize) {
     rows.push(row);
 }
 
+/// How many rows a call says it wants, as far as room is made for them.
+#[inline]
+fn limit_of(call: &Call<'_>) -> Option<usize> {
+    match call.given("limit").value() {
+        Some(Value::U64(limit)) => usize::try_from(*limit).ok(),
+        Some(Value::I64(limit)) => usize::try_from(*limit).ok(),
+        _ => None,
+    }
+    .map(|limit| limit.min(ROWS_AT_FIRST_MAX))
+}
+
 /// Has a call show its rows, each of which `take` is given.
 #[inline]
 fn show<T: Row>(
@@ -195,8 +207,9 @@ impl<T: Row> FromAnswer for Page<T> {
     }
 
     fn from_shown(runtime: &Runtime, call: &Call<'_>) -> Option<Result<Self>> {
+        let at_first = limit_of(call).unwrap_or(ROWS_AT_FIRST);
         let mut rows = Vec::new();
-        let shown = show(runtime, call, |row: T| push(&mut rows, row, ROWS_AT_FIRST))?;
+        let shown = show(runtime, call, |row: T| push(&mut rows, row, at_first))?;
         Some(shown.map(|next| Page { rows, next }))
     }
 
@@ -204,8 +217,9 @@ impl<T: Row> FromAnswer for Page<T> {
         if !Self::IS_SHOWN {
             return None;
         }
-        let page = call.pattern.pattern.page.and_then(|page| usize::try_from(page).ok());
-        let at_first = page.unwrap_or(ROWS_AT_FIRST).min(ROWS_AT_FIRST_LATER);
+        let page = || call.pattern.pattern.page.and_then(|page| usize::try_from(page).ok());
+        let at_first = limit_of(call).or_else(page).unwrap_or(ROWS_AT_FIRST);
+        let at_first = at_first.min(ROWS_AT_FIRST_MAX);
         let mut rows = Vec::new();
         let mut take = |row: T| push(&mut rows, row, at_first);
         let mut show = |row: Shown<'_>| give(&row, &mut take);
