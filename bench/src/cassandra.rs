@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! server of its own ─▶ one keyspace a contender, the same messages ─▶ turns, one after the other
-//! cargo run --release -p bench --bin cassandra -- [--rounds 27] [--seconds 0.5] [--only WORD]
+//! cargo run --release -p bench --bin cassandra -- [--rounds 45] [--seconds 0.5] [--only WORD]
 //!                                                 [--report FILE]
 //! ```
 
@@ -38,6 +38,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub type Work<'w, T> = Pin<Box<dyn Future<Output = T> + Send + 'w>>;
 
+/// The clients of a contender.
+pub type Clients = Vec<Arc<dyn Contender>>;
+
 /// What a page of messages answers: texts, newest first, and whether more follow.
 pub type Page = (Vec<String>, bool);
 
@@ -69,13 +72,18 @@ const LINES: [(&str, Kind, usize, f64); 6] = [
     ("AP-10 join a guild, 16 callers", Kind::Join, 16, 0.9),
 ];
 
+/// Clients of each contender, with connections of their own, among whom callers are shared out.
+const CLIENTS: u8 = 4;
+
 /// Channels that pages are asked of, and messages in each.
 const CHANNELS: u64 = 20;
 const MESSAGES: u64 = 200;
-/// The channel sizes at which a page is measured.
-const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
-/// What a channel of 10 M messages would have of slices: its directory is made as long.
-const SLICES: u64 = 2_000;
+/// The channel sizes at which a page is measured, and slices that the directory is told of besides:
+/// as many as a channel of 10 M messages would have.
+const SIZES: [(u64, u64); 5] =
+    [(1_000, 0), (10_000, 0), (100_000, 0), (1_000_000, 0), (100_000, 2_000)];
+/// Pages of each size in a round.
+const PAGES: usize = 20;
 
 /// How long each works on each line before anything is measured, twice.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -94,7 +102,7 @@ struct Settings {
 fn settings() -> Settings {
     let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/cassandra.md");
     let mut settings =
-        Settings { rounds: 27, turn: Duration::from_millis(500), only: String::new(), report };
+        Settings { rounds: 45, turn: Duration::from_millis(500), only: String::new(), report };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
@@ -134,9 +142,15 @@ pub fn guild(number: u64) -> [u8; 16] {
 }
 
 async fn run(server: &Cassandra, settings: &Settings) -> String {
-    let entrants: [Arc<dyn Contender>; 2] =
-        [Arc::new(typed::Typed::open(server).await), Arc::new(by_hand::ByHand::open(server).await)];
+    let mut entrants: [Clients; 2] = [Vec::new(), Vec::new()];
+    for _ in 0..CLIENTS {
+        entrants[0].push(Arc::new(typed::Typed::open(server).await));
+    }
+    for client in by_hand::ByHand::open(server, CLIENTS).await {
+        entrants[1].push(Arc::new(client));
+    }
     fill(&entrants).await;
+    agree(server, &entrants).await;
     let mut text = HEAD.to_string();
     let fresh = Arc::new(AtomicU64::new(1_000_000));
     // A server compiles itself while it is young, at the cost of whoever is served.
@@ -188,22 +202,47 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
 }
 
 /// Writes the messages that pages are asked of, and sees that both answer the same.
-async fn fill(entrants: &[Arc<dyn Contender>; 2]) {
+async fn fill(entrants: &[Clients; 2]) {
     for number in 0..CHANNELS {
         for message in 0..MESSAGES {
-            for entrant in entrants {
-                entrant.send(channel(number), format!("message {message} of {number}")).await;
+            for clients in entrants {
+                clients[0].send(channel(number), format!("message {message} of {number}")).await;
             }
         }
     }
-    let pages = [entrants[0].page(channel(3)).await, entrants[1].page(channel(3)).await];
-    assert_eq!(pages[0], pages[1], "both answer the same");
-    assert_eq!((pages[0].0.len(), pages[0].1), (50, true));
+}
+
+/// Sees that every client of both answers the same, and that both write the same.
+async fn agree(server: &Cassandra, entrants: &[Clients; 2]) {
+    for client in entrants.iter().flatten() {
+        for number in 0..CHANNELS {
+            let page = client.page(channel(number)).await;
+            let text = |back: u64| format!("message {} of {number}", MESSAGES - 1 - back);
+            assert_eq!(page, ((0..50).map(text).collect(), true), "channel {number}");
+            assert_eq!(client.read(channel(number)).await, 50);
+        }
+    }
+    for clients in entrants {
+        for (number, client) in clients.iter().enumerate() {
+            client.join(guild(number as u64)).await;
+        }
+    }
+    let joined = |place: &str| {
+        ["guild_members", "user_guilds"].map(|table| {
+            let columns = "CAST(guild_id AS text), CAST(user_id AS text)";
+            let mut rows = server.cql(&format!("SELECT {columns} FROM {place}.{table}"));
+            rows.sort_unstable();
+            rows
+        })
+    };
+    let rows = joined(typed::PLACE);
+    assert_eq!(rows, joined(by_hand::PLACE), "both joined the same");
+    assert!(rows.iter().all(|rows| rows.len() == usize::from(CLIENTS)), "{rows:?}");
 }
 
 /// How many calls a second all callers make together.
 async fn turn(
-    entrant: &Arc<dyn Contender>,
+    clients: &Clients,
     kind: Kind,
     callers: usize,
     length: Duration,
@@ -212,7 +251,8 @@ async fn turn(
     let begun = Instant::now();
     let mut tasks = Vec::new();
     for caller in 0..callers as u64 {
-        let (entrant, fresh) = (entrant.clone(), fresh.clone());
+        let client = clients[caller as usize % clients.len()].clone();
+        let fresh = fresh.clone();
         tasks.push(tokio::spawn(async move {
             let mut done = 0_u64;
             while begun.elapsed() < length {
@@ -221,13 +261,13 @@ async fn turn(
                     Kind::Send => {
                         // Channels of their own, so that those that are read stay as they are.
                         let content = format!("message {number}, as long as people write them");
-                        entrant.send(channel(1_000 + number % 500), content).await;
+                        client.send(channel(1_000 + number % 500), content).await;
                     }
                     Kind::Page => {
-                        let messages = entrant.read(channel((caller + done) % CHANNELS)).await;
+                        let messages = client.read(channel((caller + done) % CHANNELS)).await;
                         assert_eq!(messages, 50);
                     }
-                    Kind::Join => entrant.join(guild(number)).await,
+                    Kind::Join => client.join(guild(number)).await,
                 }
                 done += 1;
             }
@@ -250,28 +290,38 @@ fn processor_time(process: u32) -> Duration {
     TICK * ticks.map(|number| number.parse::<u32>().unwrap()).sum::<u32>()
 }
 
-/// What a page costs in channels of several sizes, of which Keyway alone is asked.
+/// What a page costs in channels of several sizes, of which Keyway alone is asked, in turns.
 async fn sizes(server: &Cassandra, settings: &Settings) -> String {
     let mut text = SIZES_HEAD.to_string();
     let chat = typed::Typed::open(server).await;
-    let mut first = None;
-    for (number, size) in SIZES.into_iter().enumerate() {
-        let of = channel(50_000 + number as u64);
-        chat.fill(of, size).await;
-        let mut slices = "as many as there are";
-        if size == SIZES[SIZES.len() - 1] {
-            chat.pretend_slices(server, of, SLICES);
-            slices = "2,000, as 10 M messages would have";
+    let of = |number: usize| channel(50_000 + number as u64);
+    for (number, (messages, slices)) in SIZES.into_iter().enumerate() {
+        chat.fill(of(number), messages).await;
+        chat.pretend_slices(server, of(number), slices);
+    }
+    // What was written is put in order before anything is measured.
+    fair::wait_for_quiet();
+    let mut times = [const { Vec::new() }; SIZES.len()];
+    // Nobody is measured in the first round.
+    for round in 0..=settings.rounds {
+        for number in fair::order(SIZES.len(), round) {
+            for _ in 0..PAGES {
+                let begun = Instant::now();
+                assert_eq!(chat.read(of(number)).await, 50);
+                if round > 0 {
+                    times[number].push(begun.elapsed().as_secs_f64());
+                }
+            }
         }
-        let mut times = Vec::new();
-        for _ in 0..settings.rounds * 20 {
-            let begun = Instant::now();
-            assert_eq!(chat.read(of).await, 50);
-            times.push(begun.elapsed().as_secs_f64());
-        }
-        let time = median(&times);
-        let ratio = time / *first.get_or_insert(time);
-        writeln!(text, "| {size} | {slices} | {ratio:.2} |").unwrap();
+    }
+    let first = median(&times[0]);
+    for ((messages, slices), times) in SIZES.into_iter().zip(times) {
+        let directory = match slices {
+            0 => "as many as there are".to_string(),
+            more => format!("{more} more, as 10 M messages would have"),
+        };
+        let ratio = median(&times) / first;
+        writeln!(text, "| {messages} | {directory} | {ratio:.2} |").unwrap();
     }
     text.push_str(WHY);
     text
@@ -283,8 +333,9 @@ const HEAD: &str = "\
 `cargo run --release -p bench --bin cassandra` makes this report. It starts one node of its own
 (Cassandra 5.0, `commitlog_sync: batch`, on the machine of its callers); both contenders have a
 keyspace on it, with the same tables, and use the same driver with prepared statements at
-LOCAL_QUORUM. They answer the same before they are measured, and have both worked for a while on
-everything that is.
+LOCAL_QUORUM. They answer the same and write the same before they are measured, and have both worked
+for a while on everything that is. Both have four clients, each with connections of its own, among
+whom sixteen callers are shared out; one caller has the first of them.
 
 - **Keyway**: typed calls of the chat's keyspace. Who may make a call is asked, a message gets its
   id and its time slice, the slice is in the directory, a page says whether more follow.
@@ -311,16 +362,18 @@ Of the client and of the server, in µs a call; they share two cores.
 const SIZES_HEAD: &str = "
 ## A page of a growing channel
 
-What the newest page of 50 costs, as a multiple of what it costs in the first channel.
+What the newest page of 50 costs, as a multiple of what it costs in the first channel. The channels
+are asked in turns, in an order that changes, and only once all of them are filled.
 
 | messages in the channel | slices in its directory | a page |
 |---|---|---|
 ";
 
 const WHY: &str = "
-A channel of 10 M messages would take this machine most of an hour to write. Its messages lie in
-slices of five days, of which a page reads the newest; what grows with the channel is the
-directory of slices. The last line has a directory as long as 10 M messages would make it.
+The messages of all lines but the last are really there, in the slice of today, since they were
+written today. A channel of 10 M messages grows over years: its messages lie in slices of five days,
+of which a page reads the newest, and what grows with the channel is the directory of slices. That
+is simulated: the last line has a directory as long as 10 M messages would make it.
 
 ## Where lines are lost
 

@@ -21,6 +21,9 @@ const SLICE: i64 = 5 * 86_400_000;
 /// From 1582, from which a time UUID counts, to 1970.
 const GREGORIAN: u64 = 12_219_292_800_000;
 
+/// The Cassandra keyspace of the tables.
+pub const PLACE: &str = "chat_by_hand";
+
 pub struct ByHand {
     session: Session,
     announce: PreparedStatement,
@@ -31,27 +34,35 @@ pub struct ByHand {
     user: Uuid,
     known: Mutex<HashSet<(Uuid, i64)>>,
     ticks: AtomicU64,
+    /// Which client it is: no two of them make the same id.
+    number: u8,
 }
 
 impl ByHand {
-    pub async fn open(server: &Cassandra) -> ByHand {
-        let profile = ExecutionProfile::builder().consistency(Consistency::LocalQuorum).build();
-        let session = SessionBuilder::new()
-            .known_nodes(server.addresses())
-            .default_execution_profile_handle(profile.into_handle())
-            .build()
-            .await
-            .unwrap();
+    /// Makes the tables, and as many clients of them.
+    pub async fn open(server: &Cassandra, clients: u8) -> Vec<ByHand> {
+        let session = connect(server).await;
+        let made = format!(
+            "CREATE KEYSPACE {PLACE} WITH replication = \
+             {{'class': 'NetworkTopologyStrategy', 'replication_factor': 1}}"
+        );
+        session.query_unpaged(made, ()).await.unwrap();
+        session.use_keyspace(PLACE, true).await.unwrap();
         let keyspace = keyspace::read(include_str!("../../../apps/chat/keyspace.toml"));
         let layout = keyspace::layout::cql::layout(&keyspace.keyspace.unwrap());
-        let made = "CREATE KEYSPACE chat_by_hand WITH replication = \
-                    {'class': 'NetworkTopologyStrategy', 'replication_factor': 1}";
-        session.query_unpaged(made, ()).await.unwrap();
-        session.use_keyspace("chat_by_hand", true).await.unwrap();
         for table in &layout.tables {
             session.query_unpaged(table.statement(), ()).await.unwrap();
         }
-        session.refresh_metadata().await.unwrap();
+        let mut all = Vec::new();
+        for number in 0..clients {
+            all.push(ByHand::client(server, number).await);
+        }
+        all
+    }
+
+    async fn client(server: &Cassandra, number: u8) -> ByHand {
+        let session = connect(server).await;
+        session.use_keyspace(PLACE, true).await.unwrap();
         let prepare = async |text: &str| {
             let mut statement = session.prepare(text).await.unwrap();
             statement.set_is_idempotent(true);
@@ -92,6 +103,7 @@ impl ByHand {
             user: Uuid::parse_str("6f9619ff-8b86-4d01-b42d-00cf4fc964ff").unwrap(),
             known: Mutex::default(),
             ticks: AtomicU64::new(0),
+            number,
         }
     }
 
@@ -102,9 +114,17 @@ impl ByHand {
             (now + GREGORIAN) * 10_000 + self.ticks.fetch_add(1, Ordering::Relaxed) % 10_000;
         let (low, middle, high) =
             (ticks as u32, (ticks >> 32) as u16, (ticks >> 48) as u16 | 0x1000);
-        let id = Uuid::from_fields(low, middle, high, &[0x80, 1, 2, 3, 4, 5, 6, 7]);
+        let id = Uuid::from_fields(low, middle, high, &[0x80, self.number, 2, 3, 4, 5, 6, 7]);
         (CqlTimeuuid::from(id), now as i64)
     }
+}
+
+async fn connect(server: &Cassandra) -> Session {
+    let profile = ExecutionProfile::builder().consistency(Consistency::LocalQuorum).build();
+    let session = SessionBuilder::new()
+        .known_nodes(server.addresses())
+        .default_execution_profile_handle(profile.into_handle());
+    session.build().await.unwrap()
 }
 
 /// A message, as an application has it.

@@ -11,7 +11,8 @@ mod generated {
 
 use generated::{Chat, ChatCaller};
 
-const PLACE: &str = "chat_keyway";
+/// The Cassandra keyspace of the tables.
+pub const PLACE: &str = "chat_keyway";
 /// The length of a slice of messages.
 const SLICE: u64 = 5 * 86_400_000;
 
