@@ -20,6 +20,7 @@ pub(super) const WRITER: Writer = Writer { dialect: Dialect::Postgres };
 pub(super) struct Calls {
     pub(super) insert: Arc<str>,
     pub(super) find: Arc<str>,
+    /// Removes some that are old, the oldest first, and says how many.
     pub(super) forget: Arc<str>,
 }
 
@@ -30,8 +31,8 @@ impl Calls {
             insert: format!("INSERT INTO {table} (id, outcome, at) VALUES ($1, $2, $3)").into(),
             find: format!("SELECT outcome FROM {table} WHERE id = $1").into(),
             forget: format!(
-                "DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} \
-                 WHERE at < $1 ORDER BY at LIMIT $2))"
+                "WITH gone AS (DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} \
+                 WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING id) SELECT count(*) FROM gone"
             )
             .into(),
         }

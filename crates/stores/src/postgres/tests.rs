@@ -362,6 +362,30 @@ fn entries_are_swept_with_their_row() {
 }
 
 #[test]
+fn commits_are_forgotten_in_time_however_many_there_are() {
+    run(async {
+        let bench = Bench::new().await;
+        let minute = 60_000;
+        let kept = batch(1, Vec::new(), vec![bench.add("n")]);
+        assert!(is_committed(&bench.store.commit(&kept).await));
+        // More than one statement removes, each older than the one that is kept by a minute.
+        bench.sees(
+            "INSERT INTO steps.keyway_calls (id, outcome, at) \
+             SELECT gen_random_uuid(), outcome, at - interval '61 seconds' - n * interval '1 ms' \
+             FROM steps.keyway_calls, generate_series(1, 12000) AS n",
+        );
+        bench.store.sweep(NOW + 9 * minute, 500).await.unwrap();
+        let left = || bench.sees("SELECT count(*) FROM steps.keyway_calls");
+        assert_eq!(left(), "1\n", "what is older than ten minutes is still there");
+        // One of nine minutes ago is known, so that it is not done again.
+        assert!(is_committed(&bench.store.commit(&kept).await));
+        assert_eq!(bench.count("n").await, 1);
+        bench.store.sweep(NOW + 10 * minute + 1, 500).await.unwrap();
+        assert_eq!(left(), "0\n");
+    });
+}
+
+#[test]
 fn a_key_that_is_too_long_for_an_index_is_refused() {
     run(async {
         let bench = Bench::new().await;
@@ -374,8 +398,8 @@ fn a_key_that_is_too_long_for_an_index_is_refused() {
     });
 }
 
-/// Plans of reads, with the settings of the store's own sessions: none reads a whole table, and
-/// none sorts.
+/// Plans of reads, and of forgetting, with the settings of the store's own sessions: none reads a
+/// whole table, and none sorts.
 #[test]
 fn every_scan_goes_by_an_index() {
     run(async {
@@ -407,6 +431,7 @@ fn every_scan_goes_by_an_index() {
             bench.store.get(&[whole.clone(), whole]).await.unwrap();
             plans.extend(table.statements());
         }
+        plans.push(ready.tables.calls.as_ref().unwrap().forget.clone());
         assert!(plans.len() > 40, "{} statements", plans.len());
         assert!(plans.iter().any(|text| text.contains("LEFT JOIN")));
         for (number, text) in plans.iter().enumerate() {
