@@ -1,86 +1,24 @@
 //! Servers killed, connections cut and scripts forgotten while callers work: nothing acknowledged
-//! is lost, nothing is done twice, no entry is left behind or missing.
+//! is lost or as it was before, nothing is done twice, no entry is left behind or missing.
 
 use crate::app::{App, item};
 use crate::support::{at, in_runtime};
+use crate::work;
 use data::ErrorKind;
 use data::store::Store;
 use serde_json::json;
 use servers::proxy::{Cut, Proxy};
 use servers::redis::RedisServer;
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use stores::redis::RedisStore;
-
-const WORKERS: usize = 6;
-
-/// What the workers have done.
-#[derive(Default)]
-struct Work {
-    is_over: AtomicBool,
-    items: Mutex<BTreeSet<String>>,
-    sold: AtomicU64,
-}
-
-impl Work {
-    /// Inserts, moves, drops and sells until it is told to end.
-    async fn run(self: Arc<Self>, app: Arc<App>, worker: usize) {
-        for number in 0.. {
-            if self.is_over.load(Ordering::SeqCst) {
-                return;
-            }
-            let id = format!("w{worker}-{number}");
-            app.surely("add_item", item(&id, &format!("s{}", number % 3), number)).await;
-            self.items.lock().unwrap().insert(id.clone());
-            app.surely("sell", json!({"shelf": "s0", "item_id": "all"})).await;
-            self.sold.fetch_add(1, Ordering::SeqCst);
-            match number % 5 {
-                1 => {
-                    let change =
-                        json!({"item_id": id, "shelf": "moved", "name": format!("N {id}")});
-                    app.surely("change_item", change).await;
-                }
-                3 => {
-                    app.surely("drop_item", json!({"item_id": id})).await;
-                    self.items.lock().unwrap().remove(&id);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Whether all that was acknowledged is there, once, and nothing else.
-    async fn check(&self, app: &App) {
-        let items = self.items.lock().unwrap().clone();
-        assert!(items.len() > 20, "the workers have worked: {}", items.len());
-        for id in &items {
-            let found = app.call("item", json!({"item_id": id})).await.unwrap();
-            assert!(found["row"].is_object(), "{id} is lost");
-        }
-        let (rows, entries) = app.scrub().await;
-        let counters = 1;
-        assert_eq!((rows, entries), (items.len() as u64 + counters, items.len() as u64 * 2));
-        let sold = app.call("sold_of", json!({"shelf": "s0"})).await.unwrap();
-        let expected = self.sold.load(Ordering::SeqCst);
-        assert_eq!(sold["rows"][0]["value"], json!(expected), "{sold}");
-    }
-}
 
 /// Lets workers work on a port while something happens, and checks what they did.
 async fn under(port: u16, happens: impl AsyncFnOnce()) {
     let store = Arc::new(RedisStore::open(at(port)).await.unwrap());
-    let app = Arc::new(App::open(store as Arc<dyn Store>).await.unwrap());
-    let work = Arc::new(Work::default());
-    let worker = |number| tokio::spawn(work.clone().run(app.clone(), number));
-    let workers: Vec<_> = (0..WORKERS).map(worker).collect();
-    happens().await;
-    work.is_over.store(true, Ordering::SeqCst);
-    for worker in workers {
-        worker.await.expect("a worker ends well");
-    }
-    work.check(&app).await;
+    let (app, work) = work::under(&store, happens).await;
+    let expected = work.check(&app).await;
+    assert_eq!(app.scrub().await, expected, "rows and entries");
 }
 
 async fn pause(milliseconds: u64) {

@@ -26,3 +26,8 @@ mod support;
 mod trips;
 mod values;
 mod walks;
+#[path = "../redis_cluster/work.rs"]
+#[allow(dead_code, reason = "a cluster is looked at in more ways")]
+mod work;
+#[path = "../common/written.rs"]
+mod written;

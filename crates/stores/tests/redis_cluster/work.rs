@@ -24,8 +24,8 @@ const WANTED: u64 = 5;
 #[derive(Default)]
 pub struct Work {
     is_over: AtomicBool,
-    /// Acknowledged items, and the shelf each is on.
-    pub items: Mutex<BTreeMap<String, String>>,
+    /// Acknowledged items, as they must be found.
+    items: Mutex<BTreeMap<String, Json>>,
     /// Items that were acknowledged as gone.
     gone: Mutex<BTreeSet<String>>,
     pub sold: AtomicU64,
@@ -42,17 +42,19 @@ impl Work {
                 return;
             }
             let (id, shelf) = (format!("w{worker}-{number}"), format!("s{}", number % 3));
-            app.surely("add_item", item(&id, &shelf, number as i64)).await;
-            self.items.lock().unwrap().insert(id.clone(), shelf);
+            let mut added = item(&id, &shelf, number as i64);
+            app.surely("add_item", added.clone()).await;
+            self.items.lock().unwrap().insert(id.clone(), added.clone());
             app.surely("sell", json!({"shelf": "s0", "item_id": "all"})).await;
             self.sold.fetch_add(1, Ordering::SeqCst);
             self.written.write(&app, worker, &id, number).await;
             match number % 5 {
                 1 => {
-                    let change =
-                        json!({"item_id": id, "shelf": "moved", "name": format!("N {id}")});
+                    let (shelf, name) = ("moved", format!("N {id}"));
+                    let change = json!({"item_id": id, "shelf": shelf, "name": name});
                     app.surely("change_item", change).await;
-                    self.items.lock().unwrap().insert(id, "moved".to_string());
+                    (added["shelf"], added["name"]) = (json!(shelf), json!(name));
+                    self.items.lock().unwrap().insert(id, added);
                 }
                 3 => {
                     app.surely("drop_item", json!({"item_id": id})).await;
@@ -87,8 +89,9 @@ impl Work {
         }
     }
 
-    /// Whether all that was acknowledged is there, once, under all its keys, and nothing else.
-    pub async fn check(&self, app: &App) {
+    /// Whether all that was acknowledged is there, once, under all its keys, and nothing else;
+    /// how many rows and entries that is.
+    pub async fn check(&self, app: &App) -> (u64, u64) {
         let items = self.items.lock().unwrap().clone();
         assert!(items.len() > 20, "the workers have worked: {}", items.len());
         assert!(self.won.load(Ordering::SeqCst) > 0, "nobody got a name that all want");
@@ -96,11 +99,12 @@ impl Work {
         for shelf in ["s0", "s1", "s2", "moved", "wanted"] {
             listed.insert(shelf.to_string(), on_shelf(app, shelf).await);
         }
-        for (id, shelf) in &items {
+        for (id, acknowledged) in &items {
             let found = app.call("item", json!({"item_id": id})).await.unwrap();
-            assert_eq!(found["row"]["shelf"], json!(shelf), "{id} is lost: {found}");
-            let named = app.call("item_named", json!({"name": found["row"]["name"]})).await;
-            assert_eq!(named.unwrap()["row"]["item_id"], json!(id), "{id} is not found by name");
+            assert_eq!(found["row"], *acknowledged, "{id} is lost, or not as it was changed");
+            let named = app.call("item_named", json!({"name": acknowledged["name"]})).await;
+            assert_eq!(named.unwrap()["row"], *acknowledged, "{id} is not found by name");
+            let shelf = acknowledged["shelf"].as_str().unwrap();
             assert!(listed[shelf].contains(id), "{id} is not on {shelf}");
         }
         let gone = self.gone.lock().unwrap().clone();
@@ -116,6 +120,8 @@ impl Work {
         let written = self.written.check(app).await;
         let rows = written.places + written.messages + written.likes + written.posts;
         println!("{} items, {expected} additions, {rows} rows of others", items.len());
+        let (items, counters) = (items.len() as u64, 1);
+        (items + counters + rows, items * 2 + written.places)
     }
 }
 
