@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! callers ─▶ transfers, counts, things with indexes, jobs ─▶ what each was answered
-//!    └─ after: all that was acknowledged is there, nothing that was refused is, sums agree, every
-//!       index is true
+//!    └─ after: all that was acknowledged is there as it was, nothing that was refused is, sums
+//!       agree, every index is true
 //! ```
 
 use crate::keyspace;
@@ -13,7 +13,7 @@ use data::request::{Call, Options, Runtime};
 use data::store::Store;
 use data::{Caller, Error, ErrorKind};
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stores::postgres::PostgresStore;
@@ -21,6 +21,9 @@ use stores::postgres::PostgresStore;
 const KEYSPACE: &str = include_str!("../kill_patterns/keyspace.toml");
 const NOW: i64 = 1_800_000_000_000;
 const ACCOUNTS: u64 = 4;
+
+/// A shelf, and the number of a thing on it.
+type Place = (String, u64);
 
 /// What calls came to.
 #[derive(Debug, Default)]
@@ -32,8 +35,15 @@ pub struct Told {
     /// What was added to the counter, and what perhaps was.
     hits: i64,
     hits_perhaps: i64,
-    /// Jobs that somebody was given.
-    taken: Vec<String>,
+    /// What may lie in each place of a shelf, nothing or a thing: more than one of them after a
+    /// call of which nobody knows.
+    things: BTreeMap<Place, Vec<Option<Json>>>,
+    /// Jobs that were added, by id, with their tasks; and the tasks of those that perhaps were.
+    added: BTreeMap<String, String>,
+    added_perhaps: BTreeSet<String>,
+    /// Jobs that somebody was given, and to whom; and who perhaps was given one.
+    taken: Vec<(String, String)>,
+    taken_perhaps: Vec<String>,
     /// Answers that changed something, and those that a server which was away is the reason for.
     pub changes: u64,
     pub unavailable: u64,
@@ -77,7 +87,11 @@ impl Load {
             let mut one = caller.await.unwrap();
             told.paid.append(&mut one.paid);
             told.perhaps.append(&mut one.perhaps);
+            told.things.append(&mut one.things);
+            told.added.append(&mut one.added);
+            told.added_perhaps.append(&mut one.added_perhaps);
             told.taken.append(&mut one.taken);
+            told.taken_perhaps.append(&mut one.taken_perhaps);
             told.hits += one.hits;
             told.hits_perhaps += one.hits_perhaps;
             told.changes += one.changes;
@@ -85,6 +99,11 @@ impl Load {
             told.unknown += one.unknown;
         }
         compare(&self.runtime, &told).await;
+        for shelf in told.shelves() {
+            let rows = all(&self.runtime, "things", json!({"shelf": shelf})).await;
+            told.compare_shelf(&shelf, rows);
+        }
+        compare_jobs(&self.runtime, &told).await;
         scrub(self.store.as_ref(), &self.runtime).await;
         told
     }
@@ -99,7 +118,7 @@ async fn work(runtime: &Runtime, caller: u64, stop: &AtomicBool) -> Told {
         }
         let below = |below: u64| random.number() % below;
         let own = format!("{caller}-{number}");
-        let (pattern, arguments) = match below(8) {
+        let (pattern, arguments) = match below(10) {
             0..3 => {
                 let (source, more) = (below(ACCOUNTS), 1 + below(ACCOUNTS - 1));
                 let target = (source + more) % ACCOUNTS;
@@ -108,24 +127,29 @@ async fn work(runtime: &Runtime, caller: u64, stop: &AtomicBool) -> Told {
                 ("pay", pay)
             }
             3 => ("hit", json!({"page": "front", "amount": 1})),
-            4 => {
-                let name = format!("Name {}", below(6));
+            4..7 => {
+                let name = format!("Name {}", below(30));
                 let thing = json!({"shelf": caller.to_string(), "thing": below(4), "name": name,
                     "tags": ["red"], "open": below(2) == 0, "stamp": below(100)});
                 ("put_thing", thing)
             }
-            5 => ("drop_thing", json!({"shelf": caller.to_string(), "thing": below(4)})),
-            6 => ("add_job", json!({"queue": "main", "task": own})),
+            7 => ("drop_thing", json!({"shelf": caller.to_string(), "thing": below(4)})),
+            8 => ("add_job", json!({"queue": "main", "task": own})),
             _ => ("take_job", json!({"queue": "main"})),
         };
-        let answer = call(runtime, &caller.to_string(), pattern, &arguments).await;
-        told.take(pattern, &arguments, answer);
+        let caller = caller.to_string();
+        if pattern.ends_with("_thing") {
+            // The next change would hide that the last one was lost.
+            told.look_at(runtime, &caller).await;
+        }
+        let answer = call(runtime, &caller, pattern, &arguments).await;
+        told.take(&caller, pattern, &arguments, answer);
     }
     told
 }
 
 impl Told {
-    fn take(&mut self, pattern: &str, arguments: &Json, answer: Result<Json, Error>) {
+    fn take(&mut self, caller: &str, pattern: &str, arguments: &Json, answer: Result<Json, Error>) {
         use ErrorKind::{Busy, Conflict, Indeterminate, NotFound, Taken, Unavailable};
         let kind = answer.as_ref().err().map(Error::kind);
         match kind {
@@ -135,24 +159,70 @@ impl Told {
             Some(Indeterminate) => self.unknown += 1,
             Some(_) => panic!("{pattern} {arguments}: {answer:?}"),
         }
-        let transfer = || arguments["transfer"].as_str().unwrap().to_string();
+        let job = || text(&answer.as_ref().unwrap()["row"]["job_id"]);
         match (pattern, kind) {
-            ("pay", None) => drop(self.paid.insert(transfer())),
-            ("pay", Some(Indeterminate)) => drop(self.perhaps.insert(transfer())),
+            ("pay", None) => drop(self.paid.insert(text(&arguments["transfer"]))),
+            ("pay", Some(Indeterminate)) => {
+                self.perhaps.insert(text(&arguments["transfer"]));
+            }
             ("hit", None) => self.hits += 1,
             ("hit", Some(Indeterminate)) => self.hits_perhaps += 1,
-            ("take_job", None) => {
-                self.taken.push(answer.unwrap()["row"]["job_id"].as_str().unwrap().to_string());
+            ("put_thing" | "drop_thing", None | Some(Indeterminate)) => {
+                let after = Some(arguments).filter(|_| pattern == "put_thing").cloned();
+                let all = self.things.entry(place_of(arguments)).or_insert_with(|| vec![None]);
+                match kind {
+                    None => *all = vec![after],
+                    Some(_) => all.push(after),
+                }
             }
+            ("add_job", None) => drop(self.added.insert(job(), text(&arguments["task"]))),
+            ("add_job", Some(Indeterminate)) => {
+                self.added_perhaps.insert(text(&arguments["task"]));
+            }
+            ("take_job", None) => self.taken.push((job(), caller.to_string())),
+            ("take_job", Some(Indeterminate)) => self.taken_perhaps.push(caller.to_string()),
             _ => {}
         }
     }
+
+    fn shelves(&self) -> BTreeSet<String> {
+        self.things.keys().map(|(shelf, _)| shelf.clone()).collect()
+    }
+
+    /// Compares the shelf of a caller while nobody else changes it, if the server is there.
+    async fn look_at(&self, runtime: &Runtime, shelf: &str) {
+        let page = call(runtime, shelf, "things", &json!({"shelf": shelf})).await;
+        match page {
+            Ok(mut page) => {
+                self.compare_shelf(shelf, std::mem::take(page["rows"].as_array_mut().unwrap()));
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+        }
+    }
+
+    /// Every thing is as it was acknowledged, and no other is there.
+    fn compare_shelf(&self, shelf: &str, rows: Vec<Json>) {
+        let mut found: BTreeMap<Place, Json> =
+            rows.into_iter().map(|row| (place_of(&row), row)).collect();
+        for (place, possible) in self.things.iter().filter(|((of, _), _)| of == shelf) {
+            let thing = found.remove(place);
+            assert!(possible.contains(&thing), "{place:?}: {thing:?}, none of {possible:?}");
+        }
+        assert!(found.is_empty(), "nobody put {found:?}");
+    }
+}
+
+fn text(json: &Json) -> String {
+    json.as_str().unwrap_or_else(|| panic!("{json} is no text")).to_string()
+}
+
+fn place_of(thing: &Json) -> Place {
+    (text(&thing["shelf"]), thing["thing"].as_u64().unwrap())
 }
 
 async fn compare(runtime: &Runtime, told: &Told) {
     let found = all(runtime, "transfers", json!({"ledger": "main"})).await;
-    let ids: BTreeSet<String> =
-        found.iter().map(|row| row["transfer"].as_str().unwrap().to_string()).collect();
+    let ids: BTreeSet<String> = found.iter().map(|row| text(&row["transfer"])).collect();
     let lost: Vec<_> = told.paid.difference(&ids).collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
     let known: BTreeSet<String> = told.paid.union(&told.perhaps).cloned().collect();
@@ -170,10 +240,34 @@ async fn compare(runtime: &Runtime, told: &Told) {
     let hits = call(runtime, "parent", "hits", &json!({"page": "front"})).await.unwrap();
     let hits = hits["row"]["value"].as_i64().unwrap();
     assert!((told.hits..=told.hits + told.hits_perhaps).contains(&hits), "{hits}, {told:?}");
-    let mut taken = told.taken.clone();
-    taken.sort();
-    let given_twice = taken.windows(2).find(|two| two[0] == two[1]);
-    assert_eq!(given_twice, None);
+}
+
+/// Every job that was added is there, held by whoever was given it, and given once.
+async fn compare_jobs(runtime: &Runtime, told: &Told) {
+    let (mut added, mut held_perhaps) = (told.added.clone(), told.taken_perhaps.clone());
+    let mut held: BTreeMap<&String, &String> = BTreeMap::new();
+    for (job, holder) in &told.taken {
+        let before = held.insert(job, holder);
+        assert_eq!(before, None, "{job} was given to {holder} too");
+    }
+    for row in all(runtime, "jobs", json!({"queue": "main"})).await {
+        let (id, task) = (text(&row["job_id"]), text(&row["task"]));
+        match added.remove(&id) {
+            Some(acknowledged) => assert_eq!(task, acknowledged, "{id}"),
+            None => assert!(told.added_perhaps.contains(&task), "nobody added {row}"),
+        }
+        let holder = row["holder"].as_str();
+        assert_eq!(row["tries"], json!(u64::from(holder.is_some())), "{row}");
+        match held.remove(&id) {
+            Some(acknowledged) => assert_eq!(holder, Some(acknowledged.as_str()), "{row}"),
+            None => {
+                let Some(holder) = holder else { continue };
+                let perhaps = held_perhaps.iter().position(|perhaps| perhaps == holder);
+                held_perhaps.remove(perhaps.unwrap_or_else(|| panic!("nobody was given {row}")));
+            }
+        }
+    }
+    assert!(added.is_empty() && held.is_empty(), "lost: {added:?}, {held:?}");
 }
 
 /// Every index and claim is true.
