@@ -6,12 +6,13 @@ use data::clock::{ManualClock, SeededRandom};
 use data::request::{Options, Runtime};
 use data::store::{Batch, Check, CommitId, Expect, Outcome, Store, Write};
 use data::{ErrorKind, Value};
+use futures_util::future::join;
 use serde_json::json;
 use servers::postgres::{Postgres, url};
 use servers::proxy::{Cut, Proxy};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// The whole statement, and what the server answers to it: BEGIN names a level that begins with the
 /// same word.
@@ -183,6 +184,102 @@ fn without_checks_too_a_lost_reply_is_found_out() {
     });
 }
 
+/// Backends in the middle of COMMIT with the transaction of one, and those that wait for a lock.
+const WAITING: &str = "\
+    SELECT count(*) FILTER (WHERE wait_event = 'PgSleep' AND query = 'COMMIT'), \
+        max(backend_xid::text) FILTER (WHERE wait_event = 'PgSleep'), \
+        count(*) FILTER (WHERE wait_event_type = 'Lock') \
+    FROM pg_stat_activity WHERE datname = current_database()";
+/// Rows and outcomes, and those that a transaction wrote.
+const WRITTEN: &str = "\
+    SELECT count(*), count(*) FILTER (WHERE xmin::text = $1) \
+    FROM (SELECT xmin FROM suite.keyway_calls UNION ALL SELECT xmin FROM suite.counts \
+        UNION ALL SELECT xmin FROM suite.notes) AS written";
+
+/// Lets COMMIT take longer than the server needs to notice that a client is gone, which rolls back
+/// what the client began; or does not let it notice.
+fn slow_commit(is_noticed: bool) -> String {
+    let (notice, seconds) = if is_noticed { ("1s", 2) } else { ("0", 3) };
+    format!(
+        "CREATE OR REPLACE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS \
+            $$ BEGIN PERFORM set_config('client_connection_check_interval', '{notice}', true); \
+            PERFORM pg_sleep({seconds}); RETURN NULL; END $$; \
+        DROP TRIGGER IF EXISTS slowly ON suite.keyway_calls; \
+        CREATE CONSTRAINT TRIGGER slowly AFTER INSERT ON suite.keyway_calls \
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slowly()"
+    )
+}
+
+/// Cuts the connection once the server is in the middle of COMMIT; the transaction that was under
+/// way. Unless it is rolled back soon, another backend is seen to wait for it.
+async fn break_during_commit(
+    client: &tokio_postgres::Client,
+    proxy: &Proxy,
+    is_noticed: bool,
+) -> String {
+    let waiting = async || {
+        let row = client.query_one(WAITING, &[]).await.unwrap();
+        (row.get::<_, i64>(0), row.get::<_, Option<String>>(1), row.get::<_, i64>(2))
+    };
+    let first = loop {
+        if let (1, Some(first), 0) = waiting().await {
+            break first;
+        }
+        sleep(Duration::from_millis(1)).await;
+    };
+    proxy.cut_all();
+    let both = (1, Some(first), 1);
+    while !is_noticed && waiting().await != both {
+        sleep(Duration::from_millis(1)).await;
+    }
+    both.1.unwrap()
+}
+
+/// The connection breaks while the server is in the middle of COMMIT: the batch is sent again, and
+/// waits until the first is committed or rolled back.
+#[test]
+fn a_commit_that_is_still_under_way_is_waited_for() {
+    let server = Postgres::shared();
+    let database = server.database();
+    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    runtime().block_on(async {
+        let store = open(&url(proxy.port(), &database));
+        let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
+        let (client, connection) =
+            tokio_postgres::connect(&server.url(&database), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for (number, is_noticed) in [(1, false), (2, false), (3, true), (4, true)] {
+            client.batch_execute(&slow_commit(is_noticed)).await.unwrap();
+            let is_add = number % 2 == 1;
+            let collection = if is_add { "counts" } else { "notes" };
+            let segments = [Value::Text("room".to_string()), Value::Text(number.to_string())];
+            let key = schema.collection(collection).unwrap().key.encode(&segments).unwrap();
+            let value = "value".into();
+            // One reads before it writes, the other is a single message.
+            let write = match is_add {
+                true => Write::Add { key, amount: 1, expires: None, window: None },
+                false => Write::Put { key, value, expires: None, versioned: true, trail: None },
+            };
+            let id = CommitId::from_bytes([number; 16]);
+            let (checks, deadline) = (Vec::new(), NOW + 20_000);
+            let batch = Batch { id, now: NOW, checks, writes: vec![write], deadline };
+            let breaks = break_during_commit(&client, &proxy, is_noticed);
+            let breaks = timeout(Duration::from_secs(15), breaks);
+            let (outcome, first) = join(store.commit(&batch), breaks).await;
+            let first = first.expect("the second waits while the first is under way");
+            let Outcome::Committed { totals } = outcome.unwrap() else {
+                panic!("{number} is a conflict");
+            };
+            let totals: Vec<i64> = totals.iter().map(|total| total.value).collect();
+            assert_eq!(totals, if is_add { vec![1] } else { vec![] }, "{number}: done twice");
+            let row = client.query_one(WRITTEN, &[&first]).await.unwrap();
+            let written = (row.get::<_, i64>(0), row.get::<_, i64>(1));
+            let of_first = if is_noticed { 0 } else { 2 };
+            assert_eq!(written, (i64::from(number) * 2, of_first), "{number}: a row, an outcome");
+        }
+    });
+}
+
 #[test]
 fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
     let server = Postgres::shared();
@@ -241,7 +338,7 @@ fn a_server_gone_during_a_commit_leaves_its_fate_open_until_the_deadline() {
             }
             proxy.refuse(true);
         };
-        let (outcome, ()) = futures_util::future::join(commit, gone).await;
+        let (outcome, ()) = join(commit, gone).await;
         assert_eq!(outcome.unwrap(), Outcome::Indeterminate { id: batch.id });
         proxy.refuse(false);
         let Outcome::Committed { totals } = store.commit(&batch).await.unwrap() else {
