@@ -11,6 +11,8 @@
 
 #[cfg(unix)]
 pub mod kill;
+#[cfg(target_os = "linux")]
+pub mod strace;
 
 use bytes::Bytes;
 use data::clock::Milliseconds;
