@@ -1,4 +1,5 @@
-//! The tree that the applications leave is the one `keyway layout` prints: no file more, none less.
+//! The tree that the applications leave is the one `keyway layout` prints: no file more, none less,
+//! of every kind that is printed, with the names in it that the examples have.
 //!
 //! The layout is read as people read it, from its print; the store's own code has no say here.
 
@@ -26,12 +27,42 @@ use stores::files::FilesStore;
 
 const APPS: [&str; 5] = ["chat", "keri", "scaffold", "spreadapi", "documents"];
 
+/// What an application's own calls take away again, left where it is.
+const LEFT: [(&str, &str); 2] = [
+    (
+        "scaffold",
+        r#"= everything stays [scaffold]
+ann> save_note {"title": "t", "content": "c"} -> {}
+ann> put_preferences {"value": {"dark": true, "size": 3}} -> {}
+r#admin> put_config {"name": "c", "value": 1} -> {}
+r#admin> put_template {"name": "t", "value": {"a": []}} -> {}
+ann> count {"name": "visits"} -> {"total": 1}
+"#,
+    ),
+    (
+        "spreadapi",
+        r#"= caches stay [spreadapi]
+g#gateway> cache_api {"serviceId": "s", "value": {"a": 1}} -> {}
+g#gateway> cache_result {"serviceId": "s", "hash": "AAAA", "value": 7} -> {}
+"#,
+    ),
+];
+
 /// A kind of file as the layout prints it.
 #[derive(Debug)]
 struct Printed {
     collection: String,
     template: String,
     about: String,
+    /// The names in its example, if it holds fields.
+    members: Option<BTreeSet<String>>,
+}
+
+/// The names in a JSON object.
+fn members(json: &str) -> BTreeSet<String> {
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("{json} is no object: {error}"));
+    object.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The kinds of files a layout prints, and the names in `.keyway`.
@@ -52,7 +83,14 @@ fn printed(keyspace: &Keyspace) -> (Vec<Printed>, Vec<String>) {
             4 if !line.starts_with("in memory ") => {
                 let about = lines.peek().map(|about| about.trim().to_string()).unwrap();
                 let (collection, template) = (collection.clone(), line.to_string());
-                kinds.push(Printed { collection, template, about });
+                kinds.push(Printed { collection, template, about, members: None });
+            }
+            8 if line.starts_with("> ") => {
+                let kind = kinds.last_mut().unwrap();
+                let has_fields = ["a record, JSON", "its fields, JSON"].contains(&&*kind.about);
+                if let Some((_, example)) = line.split_once("  holds  ").filter(|_| has_fields) {
+                    kind.members = Some(members(example));
+                }
             }
             _ => {}
         }
@@ -113,7 +151,9 @@ fn trees(name: &str, keyspace: &Arc<Keyspace>, folder: &Path) -> Vec<PathBuf> {
         made.lock().unwrap().push(path);
         Box::pin(async { store }) as _
     };
-    let scripts = read(calls).unwrap();
+    let mut scripts = read(calls).unwrap();
+    let left = LEFT.iter().filter(|(app, _)| *app == name);
+    scripts.extend(left.flat_map(|(_, calls)| read(calls).unwrap()));
     let report = block_on(play(&scripts, keyspace, &make, &Options::default())).unwrap();
     assert!(report.failed.is_empty(), "{name}: {report}");
     made.into_inner().unwrap()
@@ -178,6 +218,10 @@ fn check_content(kind: &Printed, path: &str, content: &[u8]) {
                 !text().starts_with('{') || lines > 1 || text() == "{}\n",
                 "{path} is one line"
             );
+            assert_eq!(kind.members.is_some(), kind.about != "a JSON value", "{kind:?}");
+            if let Some(printed) = &kind.members {
+                assert_eq!(members(text()), *printed, "{path}");
+            }
         }
         "a count, decimal digits" => {
             assert!(text().parse::<i64>().is_ok(), "{path}: {}", text());
@@ -185,6 +229,12 @@ fn check_content(kind: &Printed, path: &str, content: &[u8]) {
         "empty: the key is all there is" => assert!(content.is_empty(), "{path}"),
         _ => {}
     }
+}
+
+/// Histories are printed and not written yet.
+fn is_history(keyspace: &Keyspace, kind: &Printed) -> bool {
+    let mut histories = keyspace.collections.iter().filter(|of| of.history.is_some());
+    histories.any(|history| history.name.value == kind.collection)
 }
 
 fn rows(store: &FilesStore, space: u16) -> usize {
@@ -201,9 +251,14 @@ fn the_tree_is_what_the_layout_prints() {
     for name in APPS {
         let text = std::fs::read_to_string(format!("../apps/{name}/keyspace.toml")).unwrap();
         let keyspace = Arc::new(keyspace::read(&text).keyspace.unwrap());
+        let mut of_app = BTreeMap::new();
         for tree in trees(name, &keyspace, &folder) {
-            compare(&keyspace, &tree, &mut seen);
+            compare(&keyspace, &tree, &mut of_app);
         }
+        for kind in printed(&keyspace).0.iter().filter(|kind| !is_history(&keyspace, kind)) {
+            assert!(of_app.contains_key(&kind.template), "{name} leaves no {kind:?}");
+        }
+        seen.append(&mut of_app);
     }
     // What people would expect to find.
     for template in [
