@@ -3,6 +3,7 @@
 //! The stores have a driver; tests look at what it wrote with something else. Version 4 of the
 //! protocol, no compression, values of type text (`CAST (n AS text)` makes any number one).
 
+use crate::proxy::Turn;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -12,11 +13,24 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 const STARTUP: u8 = 1;
 const READY: u8 = 2;
+const OPTIONS: u8 = 5;
 const QUERY: u8 = 7;
 const RESULT: u8 = 8;
+const PREPARE: u8 = 9;
+const REGISTER: u8 = 11;
 
 /// Rows of texts; a null is an empty text.
 pub type Rows = Vec<Vec<String>>;
+
+/// Which turns of a driver a proxy counts: no statement that is prepared once, no question whether
+/// the server is there, and nothing on the connection that waits for news of the cluster.
+pub fn turn(request: &[u8]) -> Turn {
+    match request.get(4) {
+        Some(&(STARTUP | OPTIONS | PREPARE)) => Turn::LeftOut,
+        Some(&REGISTER) => Turn::AllLeftOut,
+        _ => Turn::Counted,
+    }
+}
 
 /// A connection to one server.
 #[derive(Debug)]

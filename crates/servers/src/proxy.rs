@@ -27,6 +27,20 @@ pub enum Cut {
     After,
 }
 
+/// What a turn is to whoever counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// One more.
+    Counted,
+    /// None: a statement that a driver prepares once, or a question whether the server is there.
+    LeftOut,
+    /// None, and nor is any that follows on the connection: the driver keeps it for itself.
+    AllLeftOut,
+}
+
+/// Judges a turn by the bytes it begins with.
+pub type CountBy = fn(&[u8]) -> Turn;
+
 /// A proxy on loopback.
 #[derive(Debug)]
 pub struct Proxy {
@@ -49,8 +63,8 @@ struct Shared {
     /// Whether nothing is carried, as by a network that swallows everything.
     is_stalled: AtomicBool,
     turns: AtomicU64,
-    /// What turns begin with that are not counted.
-    uncounted: Mutex<Option<u8>>,
+    /// Which turns are counted; all of them without it.
+    count_by: Mutex<Option<CountBy>>,
     cuts: AtomicU64,
 }
 
@@ -77,7 +91,7 @@ impl Proxy {
             is_refusing: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
             turns: AtomicU64::new(0),
-            uncounted: Mutex::default(),
+            count_by: Mutex::default(),
             cuts: AtomicU64::new(0),
         });
         let own = shared.clone();
@@ -132,9 +146,10 @@ impl Proxy {
         self.shared.turns.load(Ordering::SeqCst)
     }
 
-    /// Counts no turn that begins with this byte: a statement that a driver prepares once.
-    pub fn leave_out(&self, byte: u8) {
-        *lock(&self.shared.uncounted) = Some(byte);
+    /// Counts only some turns from now on. Of a connection that is there already, what it said
+    /// before is not asked about: this comes before the driver.
+    pub fn count_by(&self, rule: CountBy) {
+        *lock(&self.shared.count_by) = Some(rule);
     }
 
     /// How many connections a rule has cut.
@@ -180,7 +195,11 @@ impl Shared {
             return;
         };
         lock(&self.open).extend([kept_driver, kept_server]);
-        let talk = Arc::new(Talk { is_driver_next: true.into(), is_swallowing: false.into() });
+        let talk = Arc::new(Talk {
+            is_driver_next: true.into(),
+            is_swallowing: false.into(),
+            is_left_out: false.into(),
+        });
         let (own, own_talk) = (self.clone(), talk.clone());
         std::thread::spawn(move || own.requests(from_driver, to_server, &own_talk));
         let own = self.clone();
@@ -197,7 +216,7 @@ impl Shared {
                 continue;
             }
             let is_turn = talk.is_driver_next.swap(false, Ordering::SeqCst);
-            if is_turn && read.first().copied() != *lock(&self.uncounted) {
+            if is_turn && self.is_counted(read, talk) {
                 self.turns.fetch_add(1, Ordering::SeqCst);
             }
             match self.met(&mut tail, read) {
@@ -210,6 +229,15 @@ impl Shared {
             }
         }
         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+    }
+
+    fn is_counted(&self, read: &[u8], talk: &Talk) -> bool {
+        let Some(rule) = *lock(&self.count_by) else { return true };
+        let turn = rule(read);
+        if turn == Turn::AllLeftOut {
+            talk.is_left_out.store(true, Ordering::SeqCst);
+        }
+        turn == Turn::Counted && !talk.is_left_out.load(Ordering::SeqCst)
     }
 
     fn replies(&self, mut from: TcpStream, mut to: TcpStream, talk: &Talk) {
@@ -281,6 +309,8 @@ impl Shared {
 struct Talk {
     is_driver_next: AtomicBool,
     is_swallowing: AtomicBool,
+    /// Whether its turns are not counted.
+    is_left_out: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -406,10 +436,17 @@ mod tests {
             assert!(ask(&mut stream, "line\n").is_some());
         }
         assert_eq!(proxy.turns(), 3);
-        proxy.leave_out(b'p');
+        proxy.count_by(|said| match said.first() {
+            Some(b'p') => Turn::LeftOut,
+            Some(b'o') => Turn::AllLeftOut,
+            _ => Turn::Counted,
+        });
         assert!(ask(&mut stream, "prepare\n").is_some());
         assert_eq!(proxy.turns(), 3);
         assert!(ask(&mut stream, "line\n").is_some());
+        assert_eq!(proxy.turns(), 4);
+        let mut own = TcpStream::connect(proxy.address()).unwrap();
+        assert!(ask(&mut own, "own\n").is_some() && ask(&mut own, "line\n").is_some());
         assert_eq!(proxy.turns(), 4);
         proxy.refuse(true);
         assert_eq!(ask(&mut stream, "line\n"), None);

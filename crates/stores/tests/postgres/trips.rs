@@ -15,7 +15,7 @@ use data::suite::patterns::{play, play_counted, read};
 use keyspace::model::Keyspace;
 use serde_json::{Value as Json, json};
 use servers::postgres::{Postgres, url};
-use servers::proxy::Proxy;
+use servers::proxy::{Proxy, Turn};
 use std::sync::Arc;
 use stores::postgres::PostgresStore;
 
@@ -188,7 +188,10 @@ fn the_calls_of_the_applications_wait_no_longer_than_their_plans_say() {
     let server = Postgres::shared();
     let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
     // Every statement is prepared once on each connection: a message that begins with a P.
-    proxy.leave_out(b'P');
+    proxy.count_by(|said| match said.first() {
+        Some(b'P') => Turn::LeftOut,
+        _ => Turn::Counted,
+    });
     let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (name, file, calls) in APPS {
         let (keyspace, scripts) = (read_keyspace(file), read(calls).unwrap());
