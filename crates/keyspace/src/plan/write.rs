@@ -9,6 +9,10 @@
 //! An attempt that meets a claim in other hands looks at the claim and at its owner. It then ends,
 //! after a wait or a fence, and the next attempt begins; or it takes the claim over and goes on,
 //! with the round trips of the attempts that it saves.
+//!
+//! Cassandra judges by versions alone. Where more must be known (what a counter has, when a row
+//! ends that is only looked at, whether a claim in the way has ended), the store reads before it
+//! judges, whatever the protocol has read.
 
 use super::bounds::{Answer, Bounds, Count, Refusal, Size};
 use super::effect::{Effect, Entries};
@@ -237,23 +241,26 @@ impl Work<'_> {
     fn compared_and_set(&self) -> Answer {
         let cql = self.store.is_cql();
         let apart = self.apart().next().is_some();
-        // A counter has no version; Cassandra reads it all the same to set it.
-        let needs =
-            |effect: &Effect| (cql || self.kept(effect).has_version()) && !effect.version_known;
+        let needs = |effect: &Effect| self.kept(effect).has_version() && !effect.version_known;
         let reads = self.effects.iter().any(needs);
-        let read_rounds = match reads {
-            true => self.read_rounds.max(1),
-            false => self.read_rounds,
-        };
+        let read_rounds = self.read_rounds.max(u64::from(reads));
+        let store_reads = self.store_reads();
         let gained = self.claims(|entries| entries.added);
         let lost = self.claims(|entries| entries.removed);
         let enters = self.apart().any(|(_, entries)| !entries.index.unique && entries.added > 0);
         let directory = cql && self.is_sliced();
-        let trips =
-            read_rounds + u64::from(directory) + gained + u64::from(enters) + 1 + u64::from(apart);
+        let ahead = read_rounds + u64::from(directory) + gained + self.ended();
+        let set = u64::from(enters) + u64::from(store_reads) + 1 + u64::from(apart);
+        let trips = ahead + set.max(self.taken(gained));
         let mut bounds = self.taken_back(self.rows(needs)).trips(trips);
+        if store_reads {
+            bounds = self.effects.iter().fold(bounds, |bounds, effect| {
+                bounds.read(Count::exactly(effect.rows), record_size(&effect.collection))
+            });
+        }
         // Whatever was read or claimed may change before the row does.
-        if gained > 0 || reads || self.effects.iter().any(|effect| effect.reads_old) {
+        let knows = store_reads || reads || self.effects.iter().any(|effect| effect.reads_old);
+        if gained > 0 || knows {
             bounds = bounds.contended();
         }
         let mut prices = Vec::new();
@@ -268,6 +275,30 @@ impl Work<'_> {
         Answer::priced(prices, bounds)
     }
 
+    /// Whether the store reads what is set, or only looked at, before it judges: versions do not
+    /// say what a counter has, or when a row ends.
+    fn store_reads(&self) -> bool {
+        let needs = |effect: &Effect| effect.verb.is_none() || !self.kept(effect).has_version();
+        self.store.is_cql() && self.effects.iter().any(needs)
+    }
+
+    /// The waits for claims that have ended and still lie there: what is in the way is read, and
+    /// the claim made once more.
+    fn ended(&self) -> u64 {
+        let ends = |effect: &Effect| self.store.is_cql() && effect.collection.ttl.is_some();
+        let unique = self.apart().filter(|(effect, of)| of.index.unique && ends(effect));
+        unique.map(|(effect, of)| effect.rows.saturating_mul(2 * of.added)).sum()
+    }
+
+    /// The waits after the last claim if it is in other hands: the claim and its owner are looked
+    /// at, the claim before that by Cassandra's store, and the others are given back.
+    fn taken(&self, gained: u64) -> u64 {
+        match gained {
+            0 => 0,
+            _ => u64::from(self.store.is_cql()) + 2 + u64::from(gained > 1),
+        }
+    }
+
     /// What an attempt adds that meets others: it removes what it has entered and claimed, looks at
     /// claims in other hands and at the rows that hold them, and fences these or takes those over.
     fn taken_back(&self, bounds: Bounds) -> Bounds {
@@ -279,6 +310,8 @@ impl Work<'_> {
             let bounds = bounds.write(Count::new(0, more).times(effect.rows), gone);
             let looks = if entries.index.unique { entries.added } else { 0 };
             let looks = Count::new(0, looks).times(effect.rows);
+            // Cassandra's store has read the claim by then.
+            let bounds = if self.store.is_cql() { bounds.read(looks, size) } else { bounds };
             let record = record_size(&effect.collection);
             let larger = if record.max > size.max { record } else { size };
             bounds.read(looks, size).read(looks, record).write(looks, larger)

@@ -203,3 +203,40 @@ fn a_key_bound_twice_over_is_read_after_what_it_comes_from() {
     // The invite, the member, the commit.
     assert_eq!(bounds(&plan, StoreKind::Memory).round_trips, 3);
 }
+
+#[test]
+fn what_cassandra_cannot_judge_by_versions_is_read_by_its_store() {
+    let likes = r#"
+        [collection.likes]
+        key = "post:{post: text}:likes | by:{user: text}"
+        fields = { at = "timestamp = now" }
+        expect = { rows_per_group = 100 }
+
+        [collection.like_counts]
+        key = "post:{post: text}:likes | count:{kind: text}"
+        value = "counter"
+    "#;
+    let steps = r#"
+        [pattern.put_like]
+        insert = "likes"
+
+        [pattern.drop_like]
+        delete = "likes"
+
+        [pattern.shift]
+        add = "like_counts"
+    "#;
+    let of = |atomic: &str| {
+        let pattern = format!("[pattern.all]\natomic = [{atomic}]");
+        let plan = plan_of(&[likes, &pattern, steps]);
+        let cassandra = bounds(&plan, StoreKind::Cassandra);
+        (cassandra.round_trips, cassandra.rows_read)
+    };
+    // The row, then the row and the counter by the store, then the transaction.
+    assert_eq!(of(r#""put_like", "shift""#), (3, 3));
+    // A row that is only looked at: when it ends is not in its version.
+    assert_eq!(of(r#"{ check = "likes", as = "mine" }, "drop_like""#).0, 3);
+    // Nothing but rows that were read, and nothing but a counter.
+    assert_eq!(of(r#""put_like""#).0, 2);
+    assert_eq!(of(r#""shift""#), (2, 1));
+}
