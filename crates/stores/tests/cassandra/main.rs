@@ -19,6 +19,7 @@ mod faults;
 mod promises;
 mod seen;
 mod support;
+mod trips;
 #[path = "../common/written.rs"]
 mod written;
 
