@@ -118,6 +118,16 @@ pub fn belongs(
     tier1::belongs(index, entry, row)
 }
 
+/// The rows that entries or claims of a group-atomic store name, where they still hold them and
+/// have not ended: of a collection whose rows are kept with versions.
+pub async fn rows_through(
+    session: &mut Session<'_>,
+    of: (&CollectionSchema, &IndexSchema),
+    found: &[Keyed],
+) -> Result<Vec<Option<Keyed>>> {
+    tier1::rows(session, of, found).await
+}
+
 /// The attempt that wrote an entry; nothing for entries that name none.
 pub fn attempt_of(index: &IndexSchema, key: &Key) -> Result<Option<CommitId>> {
     tier1::attempt_of(index, key)

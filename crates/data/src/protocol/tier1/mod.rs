@@ -43,7 +43,7 @@ pub(super) use clean::clean;
 pub(super) use ids::attempt_of;
 #[cfg(feature = "suite")]
 pub(crate) use ids::with_attempt;
-pub(super) use readers::{belongs, stored_entry_key};
+pub(super) use readers::{belongs, rows, stored_entry_key};
 pub(super) use repair::repair;
 pub(super) use slices::{announce, unknown};
 
@@ -82,6 +82,8 @@ struct Rules {
     checks_with_rows: bool,
     /// A commit whose reply was lost is sent again under the id it had.
     keeps_ids: bool,
+    /// Whoever comes through an index asks the row whether it holds the entry.
+    readers_verify: bool,
 }
 
 impl Rules {
@@ -97,6 +99,7 @@ impl Rules {
         announces_first: true,
         checks_with_rows: true,
         keeps_ids: true,
+        readers_verify: true,
     };
 }
 

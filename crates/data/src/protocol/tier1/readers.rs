@@ -1,11 +1,52 @@
 //! Entries and claims as readers see them: true only if their row holds them.
+//!
+//! ```text
+//! entries, claims ─▶ the rows they name, read later ─┬─ hold them   answered, if live
+//!                                                    └─ do not      left to the cleaner
+//! ```
 
+use super::Rules;
 use super::claim::holds;
 use super::ids::{is_about, split_attempt, with_attempt};
 use crate::change::Entry;
+use crate::entries;
 use crate::error::Result;
 use crate::schema::{CollectionSchema, IndexSchema};
+use crate::session::Session;
 use crate::store::{Key, Keyed, Row};
+
+/// The rows that entries or claims name, where they hold them and have not ended.
+pub async fn rows(
+    session: &mut Session<'_>,
+    of: (&CollectionSchema, &IndexSchema),
+    found: &[Keyed],
+) -> Result<Vec<Option<Keyed>>> {
+    rows_by(session, of, found, Rules::SOUND).await
+}
+
+pub(super) async fn rows_by(
+    session: &mut Session<'_>,
+    (collection, index): (&CollectionSchema, &IndexSchema),
+    found: &[Keyed],
+    rules: Rules,
+) -> Result<Vec<Option<Keyed>>> {
+    let owner = |entry: &Keyed| entries::owner(collection, index, entry);
+    let keys = found.iter().map(owner).collect::<Result<Vec<Key>>>()?;
+    let rows = session.get(&keys).await?;
+    let mut answered = Vec::with_capacity(rows.len());
+    for (entry, (key, row)) in found.iter().zip(keys.into_iter().zip(rows)) {
+        let held = match &row {
+            Some(row) => !rules.readers_verify || belongs(index, entry, row)?,
+            None => false,
+        };
+        if let (false, Some(shared)) = (held, session.shared()) {
+            shared.queue(entry.key.clone());
+        }
+        let live = row.filter(|row| held && row.is_live(session.now));
+        answered.push(live.map(|row| Keyed { key, row }));
+    }
+    Ok(answered)
+}
 
 /// Whether an entry belongs to a row that was read; whether that has ended is not asked here.
 pub fn belongs(index: &IndexSchema, keyed: &Keyed, row: &Row) -> Result<bool> {

@@ -130,25 +130,23 @@ impl<'a> Finder<'a> {
         index: &IndexSchema,
         found: &[Keyed],
     ) -> Result<Vec<Option<Keyed>>> {
+        let apart = session.schema().kind().atomicity() == Atomicity::Group;
+        if apart && self.collection.kept.has_version() {
+            // Boxed, so that a call on the other stores does not carry its room.
+            let of = (&**self.collection, index);
+            return Box::pin(protocol::rows_through(session, of, found)).await;
+        }
         let owner = |entry: &Keyed| entries::owner(self.collection, index, entry);
         let keys = found.iter().map(owner).collect::<Result<Vec<Key>>>()?;
         let rows = session.get(&keys).await?;
-        let apart = session.schema().kind().atomicity() == Atomicity::Group;
-        let verified = apart && self.collection.kept.has_version();
         let check = Still::new(self.collection, index);
         let mut still = Vec::with_capacity(rows.len());
         for (entry, (key, row)) in found.iter().zip(keys.into_iter().zip(rows)) {
             let row = row.map(|row| Keyed { key, row });
             let held = match &row {
-                Some(row) if verified => {
-                    protocol::belongs(self.collection, index, entry, &row.row)?
-                }
                 Some(row) => check.has(row, entry)?,
                 None => false,
             };
-            if let (true, false, Some(shared)) = (verified, held, session.shared()) {
-                shared.queue(entry.key.clone());
-            }
             still.push(row.filter(|row| held && row.row.is_live(session.now)));
         }
         Ok(still)

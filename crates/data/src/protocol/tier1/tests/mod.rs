@@ -9,6 +9,7 @@
 )]
 
 mod parts;
+mod readers;
 mod simulation;
 mod unversioned;
 mod wire;

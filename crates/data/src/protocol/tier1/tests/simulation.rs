@@ -1,7 +1,7 @@
-//! The protocol under every misfortune at once, one seed a run: callers and a cleaner interleave at
-//! every request, die between any two, lose replies, meet requests of the dead, and disagree about
-//! the time. They change rows with versions, rows without, events in slices of time, and a counter,
-//! on one of two kinds of store.
+//! The protocol under every misfortune at once, one seed a run: callers, a reader and a cleaner
+//! interleave at every request, die between any two, lose replies, meet requests of the dead, and
+//! disagree about the time. They change rows with versions, rows without, events in slices of time,
+//! and a counter, on one of two kinds of store.
 //!
 //! `SIMULATION_SEED=7 cargo test -p data simulation` runs one seed again, `SIMULATION_TRACE=1`
 //! tells what happened in it, and `SIMULATION_SEEDS=100000` runs more of them. A run says on
@@ -97,6 +97,7 @@ fn run_in(world: &World) -> Result<(), String> {
         })
         .collect();
     tasks.push(Some(Box::pin(world.cleaner(PROCESSES - 1, world.chance.number() % 4))));
+    tasks.push(Some(Box::pin(world.reader(PROCESSES - 2, world.chance.number() % 4))));
     let deaths = world.chance.number() % 3;
     let mut died = 0;
     for _ in 0..STEPS {
@@ -243,6 +244,11 @@ fn a_check_that_is_not_part_of_the_commit_is_found() {
 #[test]
 fn a_commit_that_is_sent_again_as_another_is_found() {
     assert!(finds(Rules { keeps_ids: false, ..Rules::SOUND }));
+}
+
+#[test]
+fn readers_that_do_not_ask_the_row_are_found() {
+    assert!(finds(Rules { readers_verify: false, ..Rules::SOUND }));
 }
 
 #[test]

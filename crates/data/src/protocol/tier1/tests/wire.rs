@@ -37,6 +37,7 @@ use std::task::Poll;
 #[derive(Clone, Debug)]
 enum Request {
     Get(Vec<Key>),
+    Scan(Scan),
     Commit(Batch),
 }
 
@@ -63,6 +64,8 @@ pub(super) enum Fault {
     Died(Step),
     /// A caller's clock was wrong.
     Skewed,
+    /// A reader met an entry or a claim whose row does not hold it, or has ended.
+    Misled,
 }
 
 /// What a request is for.
@@ -79,7 +82,7 @@ pub(super) enum Step {
 
 impl Fault {
     /// Every kind there is.
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 16] = [
         Fault::ReadRefused,
         Fault::CommitRefused,
         Fault::ReplyLost,
@@ -95,6 +98,7 @@ impl Fault {
         Fault::Died(Step::Leave),
         Fault::Died(Step::Release),
         Fault::Skewed,
+        Fault::Misled,
     ];
 }
 
@@ -118,6 +122,7 @@ impl Request {
 
 enum Reply {
     Rows(Result<Vec<Option<Row>>>),
+    Page(Result<Page>),
     Outcome(Result<Outcome>),
 }
 
@@ -236,6 +241,11 @@ impl Wire {
                 state.count(Fault::ReadRefused);
                 Reply::Rows(Err(unavailable()))
             }
+            (Request::Scan(_), 0) => {
+                state.count(Fault::ReadRefused);
+                Reply::Page(Err(unavailable()))
+            }
+            (Request::Scan(scan), _) => Reply::Page(self.store.scan(&scan).now_or_never().unwrap()),
             (Request::Get(keys), _) => Reply::Rows(self.store.get(&keys).now_or_never().unwrap()),
             (Request::Commit(_), 0) => {
                 state.count(Fault::CommitRefused);
@@ -455,18 +465,21 @@ impl Store for Wire {
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
         match self.ask(Request::Get(keys.to_vec())).await {
             Reply::Rows(rows) => rows,
-            Reply::Outcome(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        self.store.scan(scan).await
+        match self.ask(Request::Scan(scan.clone())).await {
+            Reply::Page(page) => page,
+            _ => unreachable!(),
+        }
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
         match self.ask(Request::Commit(batch.clone())).await {
             Reply::Outcome(outcome) => outcome,
-            Reply::Rows(_) => unreachable!(),
+            _ => unreachable!(),
         }
     }
 }

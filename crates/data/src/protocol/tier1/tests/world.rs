@@ -94,6 +94,8 @@ pub(super) struct World {
     /// Calls that were made, and may be made again.
     calls: Mutex<Vec<(CommitId, Call)>>,
     pub remembers: bool,
+    /// What a reader was answered wrongly.
+    pub misread: Mutex<Option<String>>,
 }
 
 /// What one call wants.
@@ -157,6 +159,7 @@ impl World {
             moments: AtomicUsize::new(0),
             calls: Mutex::default(),
             remembers,
+            misread: Mutex::default(),
         }
     }
 
@@ -169,7 +172,7 @@ impl World {
         self.chance.number() % limit
     }
 
-    fn session(&self, process: usize, later: Milliseconds) -> Session<'_> {
+    pub fn session(&self, process: usize, later: Milliseconds) -> Session<'_> {
         let process = &self.processes[process];
         let now = process.clock.now() + later;
         Session::new(&self.wire, &self.schema, now, now + 3_000).sharing(&process.shared)
@@ -389,15 +392,24 @@ impl World {
         rows.now_or_never().unwrap().unwrap().pop().flatten()
     }
 
+    /// The time by the clock that is most ahead.
+    pub fn latest(&self) -> Milliseconds {
+        let clocks = self.processes.iter().map(|process| process.clock.now());
+        clocks.fold(self.clock.now(), Milliseconds::max)
+    }
+
     /// What must hold at every instant: no entry is missing, every unique value is claimed by the
     /// row that holds it, and so held once. Of rows that end: until they have ended for the clock
-    /// that is most ahead. A set was committed only while what it checks was true.
+    /// that is most ahead. A set was committed only while what it checks was true, and no reader
+    /// was answered wrongly.
     pub fn check(&self) -> std::result::Result<(), String> {
         if let Some(id) = self.wire.unguarded() {
             return Err(format!("a check was passed over by {id}"));
         }
-        let clocks = self.processes.iter().map(|process| process.clock.now());
-        let now = clocks.fold(self.clock.now(), Milliseconds::max);
+        if let Some(problem) = self.misread.lock().unwrap().take() {
+            return Err(problem);
+        }
+        let now = self.latest();
         self.check_unversioned(now)?;
         let mut emails = Vec::new();
         for keyed in self.all(self.people.key.space) {
