@@ -221,7 +221,11 @@ impl World {
     /// Whether what a set did lies over what another did.
     fn is_over(&self, above: &CommitId, later: &Runs, below: &CommitId, earlier: &Runs) -> bool {
         match self.wire.reach {
-            Reach::Store => self.wire.stamp(above) > self.wire.stamp(below),
+            // Another process that made the same call has another clock.
+            Reach::Store => {
+                let (above, below) = (self.wire.stamps(above), self.wire.stamps(below));
+                above.map(|(first, _)| first) > below.map(|(_, last)| last)
+            }
             // One that was under way at the same time may have come last, and so may anything
             // that is sent again to a store that forgets.
             Reach::Place => self.remembers && earlier.done.is_some_and(|done| done < later.begun),

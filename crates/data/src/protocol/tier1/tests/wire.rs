@@ -12,16 +12,17 @@
 //! ```
 //!
 //! It is the wire of one of two kinds of store. Where a blind batch reaches the whole store, all of
-//! it arrives, and a later write wins over an earlier one however late that comes: each batch has
-//! the place in time it was first sent at, as a timestamp of Cassandra's. Where it reaches one
-//! place, as on Redis Cluster, whatever arrives last wins.
+//! it arrives, and the write with the later timestamp wins, however late it comes. The process that
+//! sends it makes that by its own clock, as on Cassandra, so that what was sent first may win over
+//! what was sent later by a clock that is behind. Where a batch reaches one place, as on Redis
+//! Cluster, whatever arrives last wins.
 //!
 //! Every fault is counted by its kind, so that a test can tell that each has happened.
 
-use crate::clock::SeededRandom;
+use crate::clock::{Milliseconds, SeededRandom};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::PartitionedMemory;
-use crate::schema::Schema;
+use crate::schema::{Schema, Space};
 use crate::store::{
     Batch, CommitId, Description, Expect, Key, Outcome, Page, Reach, Row, Scan, Store, Version,
     Write,
@@ -34,11 +35,28 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 
+/// An id that is so much older than its batch belongs to a call that is made again.
+const OLD: Milliseconds = 1_000;
+
+/// When a plain batch was written, in microseconds of its sender's clock. Where two have the same,
+/// Cassandra decides cell by cell; here the id does, so that rows stay those that somebody wrote.
+pub(super) type Stamp = (i64, CommitId);
+
 #[derive(Clone, Debug)]
 enum Request {
     Get(Vec<Key>),
     Scan(Scan),
-    Commit(Batch),
+    Commit(Sent),
+}
+
+/// A batch on its way.
+#[derive(Clone, Debug)]
+struct Sent {
+    batch: Batch,
+    /// Of plain rows, on a store with timestamps.
+    stamp: Option<Stamp>,
+    /// Its number among all requests.
+    number: u64,
 }
 
 /// Something that went wrong, by its kind.
@@ -64,6 +82,8 @@ pub(super) enum Fault {
     Died(Step),
     /// A caller's clock was wrong.
     Skewed,
+    /// What a plain batch wrote was written over by one sent before it, under a clock ahead.
+    Overruled,
     /// A reader met an entry or a claim whose row does not hold it, or has ended.
     Misled,
 }
@@ -82,7 +102,7 @@ pub(super) enum Step {
 
 impl Fault {
     /// Every kind there is.
-    pub const ALL: [Fault; 16] = [
+    pub const ALL: [Fault; 17] = [
         Fault::ReadRefused,
         Fault::CommitRefused,
         Fault::ReplyLost,
@@ -98,6 +118,7 @@ impl Fault {
         Fault::Died(Step::Leave),
         Fault::Died(Step::Release),
         Fault::Skewed,
+        Fault::Overruled,
         Fault::Misled,
     ];
 }
@@ -107,7 +128,7 @@ pub(super) type Faults = BTreeMap<Fault, u64>;
 
 impl Request {
     fn step(&self) -> Step {
-        let Request::Commit(batch) = self else { return Step::Read };
+        let Request::Commit(Sent { batch, .. }) = self else { return Step::Read };
         match batch.writes.first() {
             Some(Write::Put { versioned: false, .. }) => Step::Enter,
             Some(Write::Put { trail: Some(trail), .. }) if trail.held.is_empty() && !trail.dead => {
@@ -138,19 +159,28 @@ struct State {
     dying: bool,
     faults: Faults,
     /// Commits nobody waits for.
-    late: Vec<Batch>,
+    late: Vec<Sent>,
     /// Every version each row has had, in order.
     versions: BTreeMap<Key, Vec<Version>>,
-    /// When each blind batch was first sent.
-    stamps: BTreeMap<CommitId, u64>,
-    /// When what lies under a key was sent.
-    written: BTreeMap<Key, u64>,
+    /// The timestamps of each plain batch, one for each process that has sent it.
+    stamps: BTreeMap<CommitId, Vec<(usize, Stamp)>>,
+    /// The last timestamp of each process.
+    last: BTreeMap<usize, i64>,
+    /// The timestamp of what lies under a key, and the request that wrote it.
+    written: BTreeMap<Key, (Stamp, u64)>,
     /// What rows of others must be when a set is committed: one of these, by its run.
     guards: BTreeMap<CommitId, Vec<(Key, Expect)>>,
     /// A set that was committed though none of its guards held.
     unguarded: Option<CommitId>,
     /// What happened, if anyone wants to know.
     trace: Option<Vec<String>>,
+}
+
+/// The way of one process to the wire.
+#[derive(Debug)]
+pub(super) struct Door {
+    pub wire: Arc<Wire>,
+    pub process: usize,
 }
 
 /// A store behind a wire.
@@ -182,6 +212,7 @@ impl Wire {
             late: Vec::new(),
             versions: BTreeMap::new(),
             stamps: BTreeMap::new(),
+            last: BTreeMap::new(),
             written: BTreeMap::new(),
             guards: BTreeMap::new(),
             unguarded: None,
@@ -218,16 +249,16 @@ impl Wire {
     }
 
     fn step_late(&self, state: &mut State, number: usize, chance: &SeededRandom) {
-        let batch = state.late.remove(number);
+        let sent = state.late.remove(number);
         match chance.number() % 4 {
             0 => {
-                state.note(|| format!("never arrives {batch:?}"));
+                state.note(|| format!("never arrives {sent:?}"));
                 state.count(Fault::NeverArrived);
             }
             _ => {
-                state.note(|| format!("arrives late {batch:?}"));
+                state.note(|| format!("arrives late {sent:?}"));
                 state.count(Fault::ArrivedLate);
-                let _ = self.arrive(state, &batch);
+                let _ = self.arrive(state, &sent);
             }
         }
     }
@@ -235,7 +266,7 @@ impl Wire {
     fn step_waiting(&self, state: &mut State, number: u64, fault: u64) {
         let request = state.waiting.remove(&number).unwrap();
         state.note(|| format!("request {number} fault {fault} {request:?}"));
-        let unknown = |batch: &Batch| Ok(Outcome::Indeterminate { id: batch.id });
+        let unknown = |sent: &Sent| Ok(Outcome::Indeterminate { id: sent.batch.id });
         let reply = match (request, fault) {
             (Request::Get(_), 0) => {
                 state.count(Fault::ReadRefused);
@@ -251,26 +282,26 @@ impl Wire {
                 state.count(Fault::CommitRefused);
                 Reply::Outcome(Err(unavailable()))
             }
-            (Request::Commit(batch), 1) => {
+            (Request::Commit(sent), 1) => {
                 state.count(Fault::ReplyLost);
-                let _ = self.arrive(state, &batch);
-                Reply::Outcome(unknown(&batch))
+                let _ = self.arrive(state, &sent);
+                Reply::Outcome(unknown(&sent))
             }
-            (Request::Commit(batch), 2) => {
-                let outcome = unknown(&batch);
-                state.late.push(batch);
+            (Request::Commit(sent), 2) => {
+                let outcome = unknown(&sent);
+                state.late.push(sent);
                 Reply::Outcome(outcome)
             }
-            (Request::Commit(batch), 3) => {
+            (Request::Commit(sent), 3) => {
                 state.count(Fault::Duplicated);
-                let outcome = self.arrive(state, &batch);
+                let outcome = self.arrive(state, &sent);
                 // A store that knows of a copy does not say that nothing will come of it.
                 let is_conflict = matches!(outcome, Ok(Outcome::Conflict(_)));
-                let outcome = if is_conflict { unknown(&batch) } else { outcome };
-                state.late.push(batch);
+                let outcome = if is_conflict { unknown(&sent) } else { outcome };
+                state.late.push(sent);
                 Reply::Outcome(outcome)
             }
-            (Request::Commit(batch), _) => Reply::Outcome(self.arrive(state, &batch)),
+            (Request::Commit(sent), _) => Reply::Outcome(self.arrive(state, &sent)),
         };
         if let Reply::Outcome(outcome) = &reply {
             state.note(|| format!("  reply {outcome:?}"));
@@ -281,13 +312,14 @@ impl Wire {
         }
     }
 
-    fn arrive(&self, state: &mut State, batch: &Batch) -> Result<Outcome> {
+    fn arrive(&self, state: &mut State, sent: &Sent) -> Result<Outcome> {
         let version = |key: &Key| self.lying(key).map(|row| row.version);
-        let mut batch = batch.clone();
+        let mut sent = sent.clone();
         match self.reach {
-            Reach::Store => state.keep_latest(&mut batch),
-            Reach::Place => self.assert_one_place(&batch),
+            Reach::Store => state.keep_latest(&mut sent),
+            Reach::Place => self.assert_one_place(&sent.batch),
         }
+        let batch = sent.batch;
         let holds = |(key, expect): &(Key, Expect)| {
             expect.meet(self.lying(key).as_ref(), batch.now).is_ok()
         };
@@ -328,9 +360,13 @@ impl Wire {
         assert!(places.iter().all(|place| *place == places[0]), "several places: {batch:?}");
     }
 
-    /// When a blind batch was first sent; nothing if it never was.
-    pub fn stamp(&self, id: &CommitId) -> Option<u64> {
-        self.state.lock().unwrap().stamps.get(id).copied()
+    /// The timestamps of a plain batch, the first and the last of them; nothing if it was not sent.
+    pub fn stamps(&self, id: &CommitId) -> Option<(Stamp, Stamp)> {
+        let state = self.state.lock().unwrap();
+        let mut stamps: Vec<Stamp> =
+            state.stamps.get(id)?.iter().map(|(_, stamp)| *stamp).collect();
+        stamps.sort_unstable();
+        Some((*stamps.first()?, *stamps.last()?))
     }
 
     /// A set may be committed only while a row is this; another run of it may ask for another.
@@ -373,17 +409,27 @@ impl Wire {
         self.state.lock().unwrap().note(line);
     }
 
-    async fn ask(&self, request: Request) -> Reply {
+    /// Whether a batch is of plain rows and their entries, on a store that gives it a timestamp.
+    fn is_stamped(&self, batch: &Batch) -> bool {
+        let schema = self.schema.get().unwrap();
+        let is_plain = |write: &Write| match schema.space(write.key().space()).unwrap() {
+            // Entries with an attempt have its time, whoever writes them.
+            Space::Entries(of, number) => !of.indexes[*number].key.attempt,
+            _ => true,
+        };
+        self.reach == Reach::Store && is_blind(batch) && batch.writes.iter().all(is_plain)
+    }
+
+    async fn ask(&self, process: usize, mut request: Request) -> Reply {
         let step = request.step();
         let number = {
             let mut state = self.state.lock().unwrap();
             state.next += 1;
             let number = state.next;
-            if let Request::Commit(batch) = &request
-                && self.reach == Reach::Store
-                && is_blind(batch)
-            {
-                state.stamps.entry(batch.id).or_insert(number);
+            if let Request::Commit(sent) = &mut request {
+                sent.number = number;
+                let stamped = self.is_stamped(&sent.batch);
+                sent.stamp = stamped.then(|| state.stamp(process, &sent.batch));
             }
             state.waiting.insert(number, request);
             number
@@ -414,22 +460,47 @@ impl Drop for Sender<'_> {
         if state.dying {
             state.count(Fault::Died(self.step));
         }
-        if let Some(Request::Commit(batch)) = state.waiting.remove(&self.number) {
-            state.late.push(batch);
+        if let Some(Request::Commit(sent)) = state.waiting.remove(&self.number) {
+            state.late.push(sent);
         }
     }
 }
 
 impl State {
-    /// Leaves out what a later batch has written over, and notes the rest.
-    fn keep_latest(&mut self, batch: &mut Batch) {
-        let Some(stamp) = self.stamps.get(&batch.id).copied() else { return };
-        batch.writes.retain(|write| {
-            let written = self.written.entry(write.key().clone()).or_insert(stamp);
-            let latest = *written <= stamp;
-            *written = stamp.max(*written);
-            latest
+    /// The timestamp of a batch as the store of a process makes it: by its clock, after all that it
+    /// made before, and the same if the batch is sent again.
+    fn stamp(&mut self, process: usize, batch: &Batch) -> Stamp {
+        let given = self.stamps.entry(batch.id).or_default();
+        if let Some((_, stamp)) = given.iter().find(|(of, _)| *of == process) {
+            return *stamp;
+        }
+        let made = batch.id.time() * 1_000;
+        let stamp = match batch.now - batch.id.time() >= OLD {
+            true => (made + 999, batch.id),
+            false => {
+                let last = self.last.entry(process).or_default();
+                *last = (batch.now * 1_000).max(*last + 1);
+                (*last, batch.id)
+            }
+        };
+        given.push((process, stamp));
+        stamp
+    }
+
+    /// Leaves out what a batch with a later timestamp has written over, and notes the rest.
+    fn keep_latest(&mut self, sent: &mut Sent) {
+        let (Some(stamp), number) = (sent.stamp, sent.number) else { return };
+        let mut overruled = false;
+        sent.batch.writes.retain(|write| {
+            let written = self.written.entry(write.key().clone()).or_insert((stamp, number));
+            let (later, by) = *written;
+            overruled |= later > stamp && by < number;
+            *written = (stamp, number).max(*written);
+            later <= stamp
         });
+        if overruled {
+            self.count(Fault::Overruled);
+        }
     }
 
     fn count(&mut self, fault: Fault) {
@@ -452,32 +523,33 @@ impl State {
 }
 
 #[async_trait]
-impl Store for Wire {
+impl Store for Door {
     fn describe(&self) -> Description {
-        self.store.describe()
+        self.wire.store.describe()
     }
 
     async fn ensure(&self, keyspace: &Arc<Keyspace>) -> Result<Arc<Schema>> {
-        let schema = self.store.ensure(keyspace).await?;
-        Ok(self.schema.get_or_init(|| schema).clone())
+        let schema = self.wire.store.ensure(keyspace).await?;
+        Ok(self.wire.schema.get_or_init(|| schema).clone())
     }
 
     async fn get(&self, keys: &[Key]) -> Result<Vec<Option<Row>>> {
-        match self.ask(Request::Get(keys.to_vec())).await {
+        match self.wire.ask(self.process, Request::Get(keys.to_vec())).await {
             Reply::Rows(rows) => rows,
             _ => unreachable!(),
         }
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Page> {
-        match self.ask(Request::Scan(scan.clone())).await {
+        match self.wire.ask(self.process, Request::Scan(scan.clone())).await {
             Reply::Page(page) => page,
             _ => unreachable!(),
         }
     }
 
     async fn commit(&self, batch: &Batch) -> Result<Outcome> {
-        match self.ask(Request::Commit(batch.clone())).await {
+        let sent = Sent { batch: batch.clone(), stamp: None, number: 0 };
+        match self.wire.ask(self.process, Request::Commit(sent)).await {
             Reply::Outcome(outcome) => outcome,
             _ => unreachable!(),
         }

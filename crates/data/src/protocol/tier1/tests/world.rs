@@ -1,7 +1,7 @@
 //! What the simulation knows: its rows, what callers were told, and what must hold at every step.
 
 use super::unversioned::Plain;
-use super::wire::{Fault, Wire};
+use super::wire::{Door, Fault, Wire};
 use crate::change::{After, CounterAdd, Entry, RowChange, RowCheck, WriteSet};
 use crate::clock::{Clock, ManualClock, Milliseconds, SeededRandom};
 use crate::entries;
@@ -50,9 +50,10 @@ impl Clock for SkewedClock {
     }
 }
 
-/// A process: its clock, and what it remembers.
+/// A process: its clock, its way to the store, and what it remembers.
 struct Process {
     clock: SkewedClock,
+    door: Door,
     shared: Shared,
 }
 
@@ -79,7 +80,7 @@ pub(super) struct Ran {
 
 /// A simulated store with its callers' knowledge.
 pub(super) struct World {
-    pub wire: Wire,
+    pub wire: Arc<Wire>,
     pub schema: Arc<Schema>,
     pub people: Arc<CollectionSchema>,
     pub logs: Arc<CollectionSchema>,
@@ -128,12 +129,13 @@ impl World {
             true => PartitionedMemory::new(),
             false => PartitionedMemory::of_places(),
         };
-        let wire = Wire::new(if remembers { store } else { store.forgetting() });
-        let schema = wire.ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
+        let wire = Arc::new(Wire::new(if remembers { store } else { store.forgetting() }));
+        let door = |process: usize| Door { wire: wire.clone(), process };
+        let schema = door(0).ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
         let collection = |name: &str| schema.collection(name).unwrap().clone();
         let clock = ManualClock::at(1_700_000_000_000);
         let is_skewed = chance.number().is_multiple_of(2);
-        let process = || {
+        let process = |number: usize| {
             let ahead = (chance.number() % (2 * SKEW + 1)) as i64 - SKEW as i64;
             let ahead = if is_skewed { ahead } else { 0 };
             if ahead != 0 {
@@ -141,9 +143,10 @@ impl World {
             }
             let more_chance = Arc::new(SeededRandom::new(chance.number()));
             let clock = SkewedClock { clock: clock.clone(), ahead };
-            Process { shared: Shared::new(Arc::new(clock.clone()), more_chance), clock }
+            let shared = Shared::new(Arc::new(clock.clone()), more_chance);
+            Process { shared, door: door(number), clock }
         };
-        let processes = (0..PROCESSES).map(|_| process()).collect();
+        let processes = (0..PROCESSES).map(process).collect();
         World {
             people: collection("people"),
             logs: collection("logs"),
@@ -175,7 +178,7 @@ impl World {
     pub fn session(&self, process: usize, later: Milliseconds) -> Session<'_> {
         let process = &self.processes[process];
         let now = process.clock.now() + later;
-        Session::new(&self.wire, &self.schema, now, now + 3_000).sharing(&process.shared)
+        Session::new(&process.door, &self.schema, now, now + 3_000).sharing(&process.shared)
     }
 
     fn wish(&self) -> Wish {
@@ -400,8 +403,8 @@ impl World {
 
     /// What must hold at every instant: no entry is missing, every unique value is claimed by the
     /// row that holds it, and so held once. Of rows that end: until they have ended for the clock
-    /// that is most ahead. A set was committed only while what it checks was true, and no reader
-    /// was answered wrongly.
+    /// that is most ahead. A set was committed only while what it checks was true, and nobody was
+    /// answered wrongly.
     pub fn check(&self) -> std::result::Result<(), String> {
         if let Some(id) = self.wire.unguarded() {
             return Err(format!("a check was passed over by {id}"));
