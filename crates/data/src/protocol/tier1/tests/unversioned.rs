@@ -4,22 +4,24 @@
 //! line     put or removed; the last writer wins    no entry missing or too short, none left
 //!                                                  behind, nothing acknowledged lost
 //! event    put                                     its slice is in the directory before it
-//! counter  added to, alone or with people          exact
+//! counter  added to, alone or with people;         exact: each addition once, no window too
+//!          in some worlds a window that ends       full, and none refused that had room
 //! ```
 //!
 //! Where a blind batch reaches one place only, lines have versions that no caller sees. Written
 //! blindly all the same, they lose their entries: whoever removes a line while another puts it
 //! removes the entry of the row that the other has just put. A rule is broken to see it.
 
+use super::wire::Added;
 use super::world::{Call, LIFE, Ran, Told, World};
 use crate::change::{After, Entry, RowChange};
-use crate::clock::{Clock, Milliseconds};
+use crate::clock::Milliseconds;
 use crate::entries;
 use crate::protocol::tier1::readers::stored_entry_key;
 use crate::schema::CollectionSchema;
 use crate::session::Session;
 use crate::store::judge::count_of;
-use crate::store::{CommitId, Key, Reach, Row, Version};
+use crate::store::{CommitId, Key, Reach, Row, Total, Version};
 use crate::value::Value;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -232,14 +234,17 @@ impl World {
         }
     }
 
+    /// Every addition that was acknowledged was made once, none twice, and none that was refused.
     fn check_counter(
         &self,
         runs: &BTreeMap<CommitId, Runs>,
         versions: &BTreeMap<Key, Vec<Version>>,
     ) -> Checked {
-        let row = self.get(&self.counter());
-        let total = count_of(row.as_ref(), self.clock.now()).unwrap().map_or(0, |of| of.value);
-        let (mut least, mut most, mut told) = (0, 0, Vec::new());
+        let added = self.wire.added();
+        self.check_totals(&added)?;
+        if let Some(of) = added.iter().find(|of| !runs.contains_key(&of.id)) {
+            return Err(format!("nobody asked for {of:?}"));
+        }
         for (id, of) in runs.iter().filter(|(_, of)| of.call.amount > 0) {
             let there = match of.call.people.is_empty() {
                 true => of.done.is_some(),
@@ -247,15 +252,44 @@ impl World {
                 false => versions.values().any(|of_key| of_key.contains(id)),
             };
             let unknown = of.call.people.is_empty() && !of.refused;
-            least += if there { of.call.amount } else { 0 };
-            most += if there || unknown { of.call.amount } else { 0 };
-            told.extend(of.total);
+            let mut made = added.iter().filter(|made| made.id == *id);
+            let fits = match (made.next(), made.next()) {
+                (None, _) => !there,
+                (Some(once), None) => {
+                    let is_told = of.total.is_none_or(|told| told == once.total.value);
+                    (there || unknown) && is_told
+                }
+                _ => false,
+            };
+            if !fits {
+                return Err(format!(
+                    "{id} adds {}, told {:?}: {added:?}",
+                    of.call.amount, of.total
+                ));
+            }
         }
-        told.sort_unstable();
-        let twice = told.windows(2).any(|two| two[0] == two[1]);
-        match (least..=most).contains(&total) && !twice && told.last() <= Some(&total) {
+        Ok(())
+    }
+
+    /// Each addition goes on from the one before it, or begins a window after one that ends, and
+    /// none passes the limit.
+    fn check_totals(&self, added: &[Added]) -> Checked {
+        let limit = self.window.map_or(i64::MAX, |rule| rule.limit);
+        let mut before: Option<Total> = None;
+        for of in added {
+            let goes_on = before.is_some_and(|before| {
+                before.value + of.amount == of.total.value && before.expires == of.total.expires
+            });
+            let begins = before.is_none_or(|before| before.expires.is_some());
+            if of.total.value > limit || !(goes_on || (begins && of.total.value == of.amount)) {
+                return Err(format!("the counter came to {of:?} after {before:?}"));
+            }
+            before = Some(of.total);
+        }
+        let row = self.get(&self.counter());
+        match count_of(row.as_ref(), Milliseconds::MIN).unwrap() == before {
             true => Ok(()),
-            false => Err(format!("the counter is {total}, not {least} to {most}; told {told:?}")),
+            false => Err(format!("the counter is {row:?}, not {before:?}")),
         }
     }
 }

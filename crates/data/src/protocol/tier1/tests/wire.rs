@@ -23,9 +23,10 @@ use crate::clock::{Milliseconds, SeededRandom};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::PartitionedMemory;
 use crate::schema::{Schema, Space};
+use crate::store::judge::count_of;
 use crate::store::{
-    Batch, CommitId, Description, Expect, Key, Outcome, Page, Reach, Row, Scan, Store, Version,
-    Write,
+    Batch, CommitId, Description, Expect, Key, Outcome, Page, Reach, Row, Scan, Store, Total,
+    Version, Write,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -84,6 +85,8 @@ pub(super) enum Fault {
     Skewed,
     /// What a plain batch wrote was written over by one sent before it, under a clock ahead.
     Overruled,
+    /// A window was full.
+    Full,
     /// A reader met an entry or a claim whose row does not hold it, or has ended.
     Misled,
 }
@@ -102,7 +105,7 @@ pub(super) enum Step {
 
 impl Fault {
     /// Every kind there is.
-    pub const ALL: [Fault; 17] = [
+    pub const ALL: [Fault; 18] = [
         Fault::ReadRefused,
         Fault::CommitRefused,
         Fault::ReplyLost,
@@ -119,6 +122,7 @@ impl Fault {
         Fault::Died(Step::Release),
         Fault::Skewed,
         Fault::Overruled,
+        Fault::Full,
         Fault::Misled,
     ];
 }
@@ -168,12 +172,22 @@ struct State {
     last: BTreeMap<usize, i64>,
     /// The timestamp of what lies under a key, and the request that wrote it.
     written: BTreeMap<Key, (Stamp, u64)>,
+    /// Every addition there was, in order, and what the counter came to.
+    added: Vec<Added>,
     /// What rows of others must be when a set is committed: one of these, by its run.
     guards: BTreeMap<CommitId, Vec<(Key, Expect)>>,
     /// A set that was committed though none of its guards held.
     unguarded: Option<CommitId>,
     /// What happened, if anyone wants to know.
     trace: Option<Vec<String>>,
+}
+
+/// An addition that was made.
+#[derive(Clone, Debug)]
+pub(super) struct Added {
+    pub id: CommitId,
+    pub amount: i64,
+    pub total: Total,
 }
 
 /// The way of one process to the wire.
@@ -214,6 +228,7 @@ impl Wire {
             stamps: BTreeMap::new(),
             last: BTreeMap::new(),
             written: BTreeMap::new(),
+            added: Vec::new(),
             guards: BTreeMap::new(),
             unguarded: None,
             trace,
@@ -326,7 +341,14 @@ impl Wire {
         let guarded = state.guards.get(&batch.id).is_none_or(|guards| guards.iter().any(holds));
         let keys: Vec<&Key> = batch.writes.iter().map(Write::key).collect();
         let before: Vec<_> = keys.iter().map(|key| version(key)).collect();
+        let counted = self.counters(&batch);
         let outcome = self.commit_now(&batch)?;
+        for ((key, amount, total), (_, _, before)) in self.counters(&batch).iter().zip(&counted) {
+            if let Some(total) = total.filter(|_| total != before) {
+                state.note(|| format!("  {key:?} comes to {total:?}"));
+                state.added.push(Added { id: batch.id, amount: *amount, total });
+            }
+        }
         for (key, before) in keys.into_iter().zip(before) {
             let after = version(key);
             // A row that is removed for good has no version to tell.
@@ -348,6 +370,18 @@ impl Wire {
         outcome.unwrap()
     }
 
+    /// What is added to in a batch, the amounts, and what the counters have.
+    fn counters(&self, batch: &Batch) -> Vec<(Key, i64, Option<Total>)> {
+        let counter = |write: &Write| match write {
+            Write::Add { key, amount, .. } => {
+                let total = count_of(self.lying(key).as_ref(), Milliseconds::MIN).unwrap();
+                Some((key.clone(), *amount, total))
+            }
+            _ => None,
+        };
+        batch.writes.iter().filter_map(counter).collect()
+    }
+
     fn lying(&self, key: &Key) -> Option<Row> {
         let rows = self.store.get(std::slice::from_ref(key)).now_or_never().unwrap();
         rows.unwrap().pop().flatten()
@@ -367,6 +401,11 @@ impl Wire {
             state.stamps.get(id)?.iter().map(|(_, stamp)| *stamp).collect();
         stamps.sort_unstable();
         Some((*stamps.first()?, *stamps.last()?))
+    }
+
+    /// Every addition there was, in order.
+    pub fn added(&self) -> Vec<Added> {
+        self.state.lock().unwrap().added.clone()
     }
 
     /// A set may be committed only while a row is this; another run of it may ask for another.

@@ -14,7 +14,7 @@ use crate::protocol::tier1::{Rules, commit_by};
 use crate::protocol::{Obstacle, Shared, Verdict};
 use crate::schema::{CollectionSchema, Schema};
 use crate::session::Session;
-use crate::store::{CommitId, Expect, Key, Keyed, Range, Row, Scan, Store};
+use crate::store::{CommitId, Expect, Found, Key, Keyed, Range, Row, Scan, Store, WindowRule};
 use crate::value::Value;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -89,13 +89,15 @@ pub(super) struct World {
     pub chance: SeededRandom,
     pub clock: ManualClock,
     processes: Vec<Process>,
+    /// What the counter lets through in a window, if it is one.
+    pub window: Option<WindowRule>,
     pub rules: Rules,
     pub ran: Mutex<Vec<Ran>>,
     moments: AtomicUsize,
     /// Calls that were made, and may be made again.
     calls: Mutex<Vec<(CommitId, Call)>>,
     pub remembers: bool,
-    /// What a reader was answered wrongly.
+    /// What somebody was answered wrongly.
     pub misread: Mutex<Option<String>>,
 }
 
@@ -147,6 +149,8 @@ impl World {
             Process { shared, door: door(number), clock }
         };
         let processes = (0..PROCESSES).map(process).collect();
+        let limit = 3 + (chance.number() % 6) as i64;
+        let window = chance.number().is_multiple_of(2).then_some(WindowRule { limit });
         World {
             people: collection("people"),
             logs: collection("logs"),
@@ -157,6 +161,7 @@ impl World {
             chance,
             clock,
             processes,
+            window,
             rules,
             ran: Mutex::default(),
             moments: AtomicUsize::new(0),
@@ -252,6 +257,10 @@ impl World {
                     (Told::Done, false)
                 }
                 Ok(Verdict::Obstacle(Obstacle::Taken { .. })) => (Told::NotDone, false),
+                Ok(Verdict::Obstacle(Obstacle::Counter { found, .. })) => {
+                    self.refused(call, found);
+                    (Told::NotDone, false)
+                }
                 Ok(Verdict::Obstacle(_)) => (Told::NotDone, true),
                 Ok(Verdict::Indeterminate { .. }) => (Told::Nothing, self.below(2) == 0),
                 Err(error) => match error.kind() {
@@ -264,6 +273,16 @@ impl World {
             if !again {
                 return;
             }
+        }
+    }
+
+    /// A window is full only where the addition passes its limit.
+    fn refused(&self, call: &Call, found: Found) {
+        self.wire.count(Fault::Full);
+        let limit = self.window.map_or(i64::MAX, |rule| rule.limit);
+        let is_full = matches!(found, Found::Full(total) if total.value + call.amount > limit);
+        if !is_full {
+            *self.misread.lock().unwrap() = Some(format!("refused by what is not full: {found:?}"));
         }
     }
 
@@ -300,8 +319,8 @@ impl World {
             collection: self.counts.clone(),
             key: self.counter(),
             amount: call.amount,
-            expires: None,
-            window: None,
+            expires: self.window.map(|_| session.now + 1 + self.below(LIFE) as i64),
+            window: self.window,
         };
         let adds = if call.amount > 0 { vec![add] } else { Vec::new() };
         let (now, deadline) = (session.now, session.deadline);
