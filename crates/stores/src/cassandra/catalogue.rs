@@ -80,6 +80,7 @@ pub(super) async fn make(making: &Making<'_>) -> Result<(Arc<Schema>, HashMap<St
         making.unlock().await;
         made?;
     }
+    structure::check_repair(making).await?;
     Ok((Arc::new(schema), stored.uuids))
 }
 

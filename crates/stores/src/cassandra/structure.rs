@@ -7,12 +7,15 @@
 //! | a field is new | a column; older rows answer its default |
 //! | a field is gone | its column stays |
 //! | anything else, or somebody else's table | refused, with every difference |
+//! | a judged table whose reads repair nothing | refused: `docs/design/2026-11-quorum-reads.md` |
 
 use super::catalogue::{Inventory, Making};
+use super::value;
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::cql::{CqlLayout, CqlTable, CqlType};
 use keyspace::layout::tables::{Column as Wanted, Role};
 use keyspace::layout::words::Dialect;
+use keyspace::model::StoreKind;
 
 /// A column as the server has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,29 @@ pub(super) fn check_catalogue(name: &str, columns: &[Column]) -> Result<()> {
         true => Ok(()),
         false => Err(refused(name, &["its columns are not those of Keyway".to_string()])),
     }
+}
+
+/// Refuses judged tables of which a version that one caller has read may be hidden from the next.
+/// ScyllaDB has no such setting.
+pub(super) async fn check_repair(making: &Making<'_>) -> Result<()> {
+    if making.kind == StoreKind::Scylla {
+        return Ok(());
+    }
+    let asked = "SELECT table_name, read_repair FROM system_schema.tables WHERE keyspace_name = ?";
+    for row in making.texts(asked, &[value::text(making.place)]).await? {
+        let [Some(name), Some(repair)] = row.as_slice() else { continue };
+        let mut judged = making.layout.tables.iter().filter(|table| table.is_conditional);
+        if !repair.eq_ignore_ascii_case("BLOCKING") && judged.any(|of| of.table.name == *name) {
+            return Err(Error::new(
+                ErrorKind::Mismatch,
+                "reads of a table do not repair what they find: ALTER TABLE with read_repair = \
+                 'BLOCKING'",
+            )
+            .with("table", name)
+            .with("read_repair", repair));
+        }
+    }
+    Ok(())
 }
 
 /// Makes a table what the layout says; `was` is the name it had.

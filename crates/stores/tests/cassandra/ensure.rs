@@ -74,6 +74,29 @@ fn a_table_of_somebody_else_is_refused_with_what_differs() {
 }
 
 #[test]
+fn a_judged_table_whose_reads_repair_nothing_is_refused() {
+    runtime().block_on(async {
+        let (server, place) = (Cassandra::shared(), new_place());
+        let shop = Arc::new(keyspace::read(crate::app::SHOP).keyspace.unwrap());
+        open(server, &place).ensure(&shop).await.unwrap();
+        let repair = |table: &str, how: &str| {
+            server.cql(&format!("ALTER TABLE {place}.{table} WITH read_repair = '{how}'"));
+        };
+        // Of what is never judged, no decision hangs on what was read before.
+        repair("messages", "NONE");
+        open(server, &place).ensure(&shop).await.unwrap();
+        for table in ["items", "items_by_name"] {
+            repair(table, "NONE");
+            let error = open(server, &place).ensure(&shop).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
+            assert!(error.to_string().contains("read_repair = 'BLOCKING'"), "{error}");
+            repair(table, "BLOCKING");
+            open(server, &place).ensure(&shop).await.unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_place_belongs_to_one_keyspace_file() {
     runtime().block_on(async {
         let server = Cassandra::shared();
