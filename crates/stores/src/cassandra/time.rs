@@ -2,7 +2,9 @@
 //!
 //! A plain write wins over another by its timestamp, in microseconds. Commits of one process have
 //! growing ones, whatever their clocks say; a commit that is sent again has the one it had, so that
-//! nothing written since is lost. Between processes clocks decide, as everywhere in Cassandra.
+//! nothing written since is lost. Between processes clocks decide, as everywhere in Cassandra. Of two
+//! writes with one timestamp it would keep the larger of each cell, and a row could be half of both:
+//! where in its millisecond a timestamp lies follows from the commit, so that two hardly ever meet.
 //!
 //! Rows end by the instant that stands in them; the server lets go of them some time after it, so
 //! that clocks may differ.
@@ -16,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 const KNOWN_MAX: usize = 100_000;
 /// An id that is so much older than its batch belongs to a call that is made again.
 const OLD: Milliseconds = 1_000;
+/// Microseconds of a millisecond in which the first timestamp of it may lie; the rest is for commits
+/// that follow.
+const PLACES: i64 = 800;
 /// How long a row without a version stays after its end, in seconds: clocks differ by less.
 const PLAIN_GRACE: i64 = 60;
 /// How long a row with a version stays after its end or its removal, in seconds: far longer than
@@ -68,7 +73,8 @@ impl Given {
     }
 
     fn give(&mut self, batch: &Batch) -> i64 {
-        let stamp = batch.now.saturating_mul(1_000).max(self.last.saturating_add(1));
+        let first = batch.now.saturating_mul(1_000).saturating_add(place_of(batch.id));
+        let stamp = first.max(self.last.saturating_add(1));
         self.last = stamp;
         self.order.push_back((batch.now, batch.id, stamp));
         let is_old = |(at, ..): &(Milliseconds, _, _)| batch.now.saturating_sub(*at) > kept();
@@ -79,6 +85,12 @@ impl Given {
         }
         stamp
     }
+}
+
+/// Where in its millisecond the first timestamp of a commit lies, by chance.
+fn place_of(id: CommitId) -> i64 {
+    let [.., high, low] = *id.as_bytes();
+    i64::from(u16::from_be_bytes([high, low])) % PLACES
 }
 
 /// How long the timestamp of a batch is remembered.
@@ -128,6 +140,17 @@ mod tests {
         assert!(third < fourth);
         assert_eq!(stamps.of(&batch(new, 1_000_400)), fourth);
         assert_eq!(stamps.of(&batch(two, 1_000_400)), second);
+    }
+
+    /// Of two writes with one timestamp the server keeps the larger of each cell.
+    #[test]
+    fn two_processes_hardly_ever_give_the_same_timestamp() {
+        let random = SeededRandom::new(1);
+        let stamp = |now| Stamps::default().of_new(&batch(CommitId::new(now, &random), now));
+        let same = (0..10_000).filter(|now| stamp(*now) == stamp(*now)).count();
+        assert!(same < 40, "{same} of 10,000");
+        // All of a millisecond are before those of the next.
+        assert!((0..10_000).all(|now| stamp(now) / 1_000 == now));
     }
 
     #[test]
