@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Reads and plain writes may be sent twice: a plain write has its own timestamp. A conditional one
-//! is sent once, and whoever sent it finds out what became of it.
+//! is sent once, and whoever sent it finds out what became of it. The driver itself sends no write
+//! again: it would tell of the last try only, and an earlier one may have been taken.
 
 use super::value::Cell;
 use data::{Error, ErrorKind, Result};
@@ -53,6 +54,8 @@ impl Fault {
 pub(super) enum Way {
     /// It may be sent twice.
     Again,
+    /// It may be sent twice, and whoever sends it is told each time what became of it.
+    Stamped,
     /// It is judged, and sent once.
     Judged,
 }
@@ -89,10 +92,8 @@ pub(super) fn profile() -> ExecutionProfile {
 fn batch(way: Way) -> Batch {
     let kind = if way == Way::Judged { BatchType::Unlogged } else { BatchType::Logged };
     let mut batch = Batch::new(kind);
-    batch.set_is_idempotent(way == Way::Again);
-    if way == Way::Judged {
-        batch.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
-    }
+    batch.set_is_idempotent(way != Way::Judged);
+    batch.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
     batch
 }
 
@@ -115,9 +116,9 @@ impl Client {
         // Boxed, because hardly any call prepares: every read and write would carry the room.
         let prepared = Box::pin(self.session.prepare(text)).await;
         let mut statement = prepared.map_err(unprepared)?;
-        statement.set_is_idempotent(way == Way::Again);
+        statement.set_is_idempotent(way != Way::Judged);
         statement.set_use_cached_result_metadata(true);
-        if way == Way::Judged {
+        if way != Way::Again {
             statement.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
         }
         let statement = Arc::new(statement);
@@ -304,14 +305,15 @@ mod tests {
 
     #[test]
     fn what_is_not_judged_is_logged_and_may_be_sent_twice() {
-        let (plain, judged) = (batch(Way::Again), batch(Way::Judged));
+        let (plain, judged) = (batch(Way::Stamped), batch(Way::Judged));
         assert!(matches!(plain.get_type(), BatchType::Logged));
         assert!(matches!(judged.get_type(), BatchType::Unlogged));
         assert!(plain.get_is_idempotent() && !judged.get_is_idempotent());
-        // The default policy sends again what may have been taken.
-        assert!(plain.get_retry_policy().is_none());
-        let policy = format!("{:?}", judged.get_retry_policy().unwrap());
-        assert!(policy.contains("Fallthrough"), "{policy}");
+        // The default policy sends again what may have been taken, and tells of the last try only.
+        for batch in [&plain, &judged] {
+            let policy = format!("{:?}", batch.get_retry_policy().unwrap());
+            assert!(policy.contains("Fallthrough"), "{policy}");
+        }
         // Nothing says otherwise than the profile.
         let consistencies = [&plain, &judged].map(|batch| batch.get_consistency());
         assert_eq!(consistencies, [None, None]);

@@ -58,7 +58,7 @@ async fn send(ready: &Ready, batch: &Batch, stamp: i64, until: Instant) -> Resul
     for write in &batch.writes {
         all.push(bound(ready, (batch, write), stamp, until).await?);
     }
-    ready.client.send_together(&all, Way::Again, until).await.map(drop)
+    ready.client.send_together(&all, Way::Stamped, until).await.map(drop)
 }
 
 /// The statement of one write, with its values.
@@ -87,7 +87,7 @@ async fn bound(
         Write::Delete { key } => {
             let mut cells = vec![value::big(stamp)];
             view.add_key_cells(key, &mut cells).map_err(Fault::Refused)?;
-            let prepared = Box::pin(ready.client.prepare(&delete(view), Way::Again)).await?;
+            let prepared = Box::pin(ready.client.prepare(&delete(view), Way::Stamped)).await?;
             Ok((prepared, cells))
         }
         Write::Add { .. } => Err(Fault::Refused(uncounted())),
@@ -146,7 +146,7 @@ async fn insert(
     let life = if ends { " AND TTL ?" } else { "" };
     let text =
         format!("INSERT INTO {} ({names}) VALUES ({marks}) USING TIMESTAMP ?{life}", table.name);
-    let prepared = ready.client.prepare(&text, Way::Again).await?;
+    let prepared = ready.client.prepare(&text, Way::Stamped).await?;
     Ok(known.get_or_init(|| prepared).clone())
 }
 
