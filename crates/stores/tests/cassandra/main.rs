@@ -16,6 +16,7 @@
 mod app;
 mod ensure;
 mod faults;
+mod lost;
 mod promises;
 mod seen;
 mod support;
