@@ -17,6 +17,7 @@ mod app;
 mod ensure;
 mod faults;
 mod lost;
+mod plain;
 mod promises;
 mod seen;
 mod support;
