@@ -19,6 +19,7 @@ mod faults;
 mod lost;
 mod plain;
 mod promises;
+mod scylla;
 mod seen;
 mod support;
 mod trips;
