@@ -121,6 +121,9 @@ impl Client {
         if way != Way::Again {
             statement.set_retry_policy(Some(Arc::new(FallthroughRetryPolicy)));
         }
+        // Who writes knows the partition, so that one of its own nodes does the work.
+        let is_token_aware = statement.is_token_aware();
+        debug_assert!(way == Way::Again || is_token_aware, "sent to any node: {text}");
         let statement = Arc::new(statement);
         let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(key, statement.clone());

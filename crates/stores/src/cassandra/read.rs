@@ -103,6 +103,7 @@ impl Wanted<'_> {
         until: Instant,
     ) -> Result<Vec<(usize, Found)>, Fault> {
         let bound = (ready.client.prepare(text, Way::Again).await?, cells);
+        debug_assert!(bound.0.is_token_aware(), "asked of any node: {text}");
         let found = ready.client.rows(&bound, until, |columns| self.take(columns)).await?;
         Ok(found.into_iter().flatten().collect())
     }

@@ -125,6 +125,7 @@ impl Stretch {
             return Ok(known);
         }
         let prepared = ready.client.prepare(&self.statement(view), Way::Again).await?;
+        debug_assert!(prepared.is_token_aware(), "asked of any node: {}", view.table.name);
         view.selects.keep(&self.conditions, self.reverse, prepared.clone());
         Ok(prepared)
     }
