@@ -3,6 +3,7 @@
 
 use crate::{new_place, open, runtime};
 use data::clock::SystemRandom;
+use data::maintain::Scrub;
 use data::request::{self, Runtime};
 use data::store::Store;
 use data::suite::patterns::{play, read};
@@ -16,19 +17,22 @@ use std::sync::Arc;
 
 const CHAT: &str = include_str!("../../../../apps/chat/keyspace.toml");
 
+/// Who calls.
+const USER: &str = "0a4d55a8-d778-4022-8d3e-8f1e1e2f3a4b";
+
 fn keyspace(text: &str) -> Arc<Keyspace> {
     Arc::new(keyspace::read(text).keyspace.expect("the file is right"))
 }
 
-/// Each table with its columns: name, type, part in the key, direction.
-type Structure = BTreeMap<String, Vec<[String; 4]>>;
+/// Each table with its columns: name, type, part in the key, its place in that part, direction.
+type Structure = BTreeMap<String, Vec<[String; 5]>>;
 
 fn found(server: &Cassandra, place: &str) -> Structure {
     let mut tables = Structure::new();
-    let columns = "SELECT table_name, column_name, type, kind, clustering_order \
-                   FROM system_schema.columns WHERE keyspace_name";
+    let columns = "SELECT table_name, column_name, type, kind, CAST(position AS text), \
+                   clustering_order FROM system_schema.columns WHERE keyspace_name";
     for row in server.cql(&format!("{columns} = '{place}'")) {
-        let [table, column @ ..] = <[String; 5]>::try_from(row).unwrap();
+        let [table, column @ ..] = <[String; 6]>::try_from(row).unwrap();
         tables.entry(table).or_default().push(column);
     }
     tables.values_mut().for_each(|columns| columns.sort());
@@ -46,8 +50,11 @@ fn printed(keyspace: &Keyspace) -> Structure {
                 Role::Order { descending: false } => ("clustering", "asc"),
                 Role::Value => ("regular", "none"),
             };
-            let words = [column.name.as_str(), &column.native.to_string(), kind, order];
-            columns.push(words.map(str::to_string));
+            // Columns that are no part of the key have no place.
+            let before = columns.iter().filter(|[_, _, other, ..]| other == kind).count();
+            let place = if kind == "regular" { "-1".to_string() } else { before.to_string() };
+            let (name, native) = (column.name.as_str(), column.native.to_string());
+            columns.push([name, &native, kind, &place, order].map(str::to_string));
         }
         columns.sort();
     }
@@ -111,7 +118,7 @@ async fn call(runtime: &Runtime, pattern: &str, arguments: Json) -> Json {
     let prepared = runtime.pattern(pattern).unwrap();
     let Json::Object(arguments) = arguments else { panic!("arguments are an object") };
     let given = prepared.given_from_json(runtime.keyspace(), &arguments).unwrap();
-    let caller = data::caller::Caller::user("0a4d55a8-d778-4022-8d3e-8f1e1e2f3a4b");
+    let caller = data::caller::Caller::user(USER);
     let call = request::Call::new(prepared, given, &caller);
     let reply = runtime.call(call).await.unwrap_or_else(|error| panic!("{pattern}: {error}"));
     reply.answer.to_json(runtime.schema()).unwrap()
@@ -183,5 +190,35 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
         call(&chat, "create_guild", json!({"name": "Rust"})).await;
         assert_eq!(regular() - unprepared, 1, "a statement of a transaction was not prepared");
         assert!(judged() > before, "a conditional row is written by a lightweight transaction");
+        reads_and_walks_are_prepared(&server, &chat).await;
     });
+}
+
+/// Reads of one row, of a page and of an index, and a scrub: a statement that is not prepared is
+/// parsed each time, and goes to any node.
+async fn reads_and_walks_are_prepared(server: &Cassandra, chat: &Runtime) {
+    let channel = "aa3b1c2e-29bb-11e5-b345-feff819cdc9f";
+    let message = json!({"channel_id": channel, "content": "said"});
+    let sent = call(chat, "send_message", message).await["row"].clone();
+    let guild = call(chat, "create_guild", json!({"name": "Rust"})).await["row"].clone();
+    let before = unprepared(server);
+    let of = json!({"guild_id": guild["guild_id"]});
+    assert_eq!(call(chat, "get_guild", of).await["row"], guild);
+    let of = json!({"channel_id": channel, "message_id": sent["message_id"]});
+    assert_eq!(call(chat, "get_message", of).await["row"], sent);
+    let messages = call(chat, "read_messages", json!({"channel_id": channel})).await;
+    assert_eq!(messages["rows"], json!([sent]));
+    let guilds = call(chat, "list_guilds_of_user", json!({"user_id": USER})).await;
+    assert_eq!(guilds["rows"].as_array().unwrap().len(), 1);
+    let scrub = Scrub {
+        store: chat.store().as_ref(),
+        schema: chat.schema(),
+        clock: &crate::support::RealClock,
+        random: &SystemRandom::start().unwrap(),
+        repair: true,
+    };
+    let counts = scrub.run(&mut |_, _| ()).await.unwrap();
+    assert!(counts.rows > 0 && counts.entries > 0, "{counts:?}");
+    // The one that this test asked itself.
+    assert_eq!(unprepared(server) - before, 1, "a statement was not prepared");
 }
