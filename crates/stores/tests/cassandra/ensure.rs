@@ -1,5 +1,6 @@
 //! Keyspaces and tables: made, changed where that is free, refused with the reason.
 
+use crate::promises::callers_agree;
 use crate::{new_place, open, options, runtime};
 use data::ErrorKind;
 use data::store::{Durability, Store};
@@ -136,10 +137,18 @@ fn several_programs_that_begin_at_once_make_the_tables_once() {
     });
 }
 
+/// A node as Cassandra comes: it syncs now and then, and has the older Paxos.
 #[test]
-fn a_cluster_says_what_it_cannot_promise() {
+fn a_cluster_says_what_it_cannot_promise_and_keeps_the_rest() {
     runtime().block_on(async {
-        let settings = [("commitlog_sync", "periodic"), ("commitlog_sync_period", "10000ms")];
+        let settings = [
+            ("commitlog_sync", "periodic"),
+            ("commitlog_sync_period", "10000ms"),
+            ("paxos_variant", "v1"),
+            // A transaction that meets many others may take its time, on a busy machine too.
+            ("cas_contention_timeout", "10000ms"),
+            ("write_request_timeout", "10000ms"),
+        ];
         let server = Cassandra::with(1, &settings);
         let place = new_place();
         let asked = Options { durability: Some(Durability::Power), ..options(&server, &place) };
@@ -149,12 +158,30 @@ fn a_cluster_says_what_it_cannot_promise() {
         let store = open(&server, &place);
         store.ensure(&notes("a = \"text\"")).await.unwrap();
         assert_eq!(store.describe().durability, Durability::Process);
-        let remarks = store.remarks().join(" ");
-        assert!(remarks.contains("commitlog_sync is periodic"), "{remarks}");
+        let remarks = [
+            "paxos_variant is v1: conditional writes take twice the round trips of v2",
+            "commitlog_sync is periodic: a commit is lost if all its copies lose power within 10 \
+             seconds",
+        ];
+        assert_eq!(store.remarks(), remarks);
+        callers_agree(&server).await;
         // The others are asked for power and get it.
         let store = open(Cassandra::shared(), &new_place());
         store.ensure(&notes("a = \"text\"")).await.unwrap();
         assert_eq!(store.describe().durability, Durability::Power);
         assert_eq!(store.remarks(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_paxos_that_is_not_linearizable_is_refused() {
+    runtime().block_on(async {
+        let variant = "v2_without_linearizable_reads";
+        let server = Cassandra::with(1, &[("paxos_variant", variant)]);
+        let error = open(&server, &new_place()).ensure(&notes("a = \"text\"")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let text = error.to_string();
+        let told = "conditional writes of this cluster are not linearizable: set paxos_variant: v2";
+        assert!(text.contains(told) && text.contains(variant), "{text}");
     });
 }

@@ -40,19 +40,21 @@ fn patterns_run_on_it() {
 
 #[test]
 fn callers_at_the_same_time_agree_on_it() {
-    runtime().block_on(async {
-        let server = Cassandra::shared();
-        let place = new_place();
-        let store: Arc<dyn Store> = open(server, &place);
-        let make = || {
-            empty(server, &place);
-            let store = store.clone();
-            Box::pin(async { store }) as _
-        };
-        let options = suite::Options { now: now(), ..suite::Options::default() };
-        let report = suite::together::run(&make, &options).await.unwrap();
-        assert!(report.failed.is_empty(), "{report}");
-    });
+    runtime().block_on(callers_agree(Cassandra::shared()));
+}
+
+/// What callers at the same time must agree upon is judged by conditional writes.
+pub async fn callers_agree(server: &Cassandra) {
+    let place = new_place();
+    let store: Arc<dyn Store> = open(server, &place);
+    let make = || {
+        empty(server, &place);
+        let store = store.clone();
+        Box::pin(async { store }) as _
+    };
+    let options = suite::Options { now: now(), ..suite::Options::default() };
+    let report = suite::together::run(&make, &options).await.unwrap();
+    assert!(report.failed.is_empty(), "{report}");
 }
 
 #[test]
