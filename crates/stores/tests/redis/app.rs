@@ -1,6 +1,6 @@
 //! A small application, called through the run time: items with two indexes, counters, places of
-//! items, which are plain rows with an index, messages in slices of time, and likes, which are
-//! counted in the batch that writes them.
+//! items, which are plain rows with an index, messages in slices of time, likes, which are counted
+//! in the batch that writes them, and doors that let in so many.
 
 use crate::support::RealClock;
 use data::caller::Caller;
@@ -45,6 +45,16 @@ fields = { note = "text" }
 [collection.like_counts]
 key = "post:{post: text}:likes | count:{kind: text}"
 value = "counter"
+
+[collection.doors]
+key = "door:{door: text}"
+value = "window"
+limit = 3
+per = "1d"
+
+[pattern.enter]
+add = "doors"
+allow = "user"
 
 [pattern.send]
 put = "messages"
@@ -128,6 +138,8 @@ pub struct App {
     pub runtime: Runtime,
     /// Changes that were made until they were known to be done.
     pub acknowledged: AtomicU64,
+    /// Times one was called again because it was not known to be done.
+    pub again: AtomicU64,
 }
 
 impl App {
@@ -159,7 +171,7 @@ impl App {
 
     /// The application, opened already.
     pub fn around(runtime: Runtime) -> App {
-        App { runtime, acknowledged: AtomicU64::new(0) }
+        App { runtime, acknowledged: AtomicU64::new(0), again: AtomicU64::new(0) }
     }
 
     /// Makes a call.
@@ -185,22 +197,29 @@ impl App {
         self.runtime.call(call).await?.answer.to_json(self.runtime.schema())
     }
 
-    /// Makes a change until it is known to be done, under one id.
-    pub async fn surely(&self, pattern: &str, arguments: Json) {
+    /// Makes a change until it is known to be done, under one id; what it was answered.
+    pub async fn surely(&self, pattern: &str, arguments: Json) -> Json {
+        let answer = self.until_known(pattern, arguments).await;
+        answer.unwrap_or_else(|error| panic!("{pattern}: {error}"))
+    }
+
+    /// Makes a change until what became of it is known, under one id.
+    pub async fn until_known(&self, pattern: &str, arguments: Json) -> Result<Json> {
         let id = CommitId::new(RealClock.now(), &SystemRandom::start().unwrap());
         loop {
-            match self.call_as(Some(id), pattern, arguments.clone()).await {
+            let answer = self.call_as(Some(id), pattern, arguments.clone()).await;
+            match answer.as_ref().map_err(data::Error::kind) {
                 Ok(_) => {
                     self.acknowledged.fetch_add(1, Ordering::SeqCst);
-                    return;
+                    return answer;
                 }
-                Err(error) => match error.kind() {
-                    ErrorKind::Unavailable | ErrorKind::Indeterminate | ErrorKind::Busy => {
-                        RealClock.wait(5).await;
-                    }
-                    _ => panic!("{pattern}: {error}"),
-                },
+                Err(ErrorKind::Unavailable | ErrorKind::Indeterminate) => {
+                    self.again.fetch_add(1, Ordering::SeqCst);
+                }
+                Err(ErrorKind::Busy) => {}
+                Err(_) => return answer,
             }
+            RealClock.wait(5).await;
         }
     }
 
