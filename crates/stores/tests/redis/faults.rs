@@ -43,9 +43,10 @@ fn a_server_killed_under_load_loses_nothing_with_power() {
     killed("always");
 }
 
+/// With `everysec`, a server whose disk is slow answers before it has written its log.
 #[test]
 fn a_server_killed_under_load_loses_nothing_with_process() {
-    killed("everysec");
+    killed("no");
 }
 
 fn cut(cut: Cut) {
