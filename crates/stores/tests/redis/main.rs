@@ -18,6 +18,7 @@ mod ends;
 mod faults;
 mod foreign;
 mod promises;
+mod refusals;
 mod seen;
 #[path = "../common/seen.rs"]
 mod seen_common;
