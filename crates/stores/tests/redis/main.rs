@@ -25,6 +25,7 @@ mod seen_common;
 mod settings;
 mod support;
 mod trips;
+mod truncated;
 mod values;
 mod walks;
 #[path = "../redis_cluster/work.rs"]
