@@ -2,9 +2,10 @@
 //!
 //! A plain write wins over another by its timestamp, in microseconds. Commits of one process have
 //! growing ones, whatever their clocks say; a commit that is sent again has the one it had, so that
-//! nothing written since is lost. Between processes clocks decide, as everywhere in Cassandra. Of two
-//! writes with one timestamp it would keep the larger of each cell, and a row could be half of both:
-//! where in its millisecond a timestamp lies follows from the commit, so that two hardly ever meet.
+//! nothing written since is lost. Between processes clocks decide, as everywhere in Cassandra. Of
+//! two writes with one timestamp it would keep the larger of each cell, and a row could be half of
+//! both: where in its millisecond a timestamp lies follows from the commit, so that two hardly ever
+//! meet.
 //!
 //! Rows end by the instant that stands in them; the server lets go of them some time after it, so
 //! that clocks may differ.
@@ -18,8 +19,8 @@ use std::sync::{Mutex, PoisonError};
 const KNOWN_MAX: usize = 100_000;
 /// An id that is so much older than its batch belongs to a call that is made again.
 const OLD: Milliseconds = 1_000;
-/// Microseconds of a millisecond in which the first timestamp of it may lie; the rest is for commits
-/// that follow.
+/// Microseconds of a millisecond in which its first timestamp may lie; the rest is for commits that
+/// follow.
 const PLACES: i64 = 800;
 /// How long a row without a version stays after its end, in seconds: clocks differ by less.
 const PLAIN_GRACE: i64 = 60;
