@@ -119,25 +119,31 @@ impl Placing {
         pending: Pending,
         stamps: &HashMap<Arc<str>, Stamp>,
     ) -> Result<Vec<(Key, Arc<Known>)>> {
-        let mut filed = Vec::with_capacity(pending.held.len());
-        let mut memory = self.shared.change()?;
-        for change in pending.files.values().filter(|change| change.after.is_none()) {
-            memory.has_left(&change.path);
-        }
-        for (key, held) in pending.held {
-            // The very same commit: one that put the same content again has a file to come.
-            let current = memory.known_mut(&key).filter(|known| Arc::ptr_eq(known, &held));
-            let Some(current) = current else { continue };
-            let mut known = current.as_ref().clone();
+        // Made ready before anybody is kept from reading.
+        let placed = |(key, held): (Key, Arc<Known>)| {
+            let mut known = held.as_ref().clone();
             for file in std::iter::once(&mut known.main).chain(&mut known.fields) {
                 file.stamp = stamps.get(&file.path).copied().or(file.stamp);
             }
             if let Content::Held(value) = std::mem::replace(&mut known.content, Content::Filed) {
                 self.shared.cache.insert(key.clone(), known.hashes(), value);
             }
-            *current = Arc::new(known);
-            filed.push((key, current.clone()));
+            (key, held, Arc::new(known))
+        };
+        let placed: Vec<_> = pending.held.into_iter().map(placed).collect();
+        let mut filed = Vec::with_capacity(placed.len());
+        let mut memory = self.shared.change()?;
+        for change in pending.files.values().filter(|change| change.after.is_none()) {
+            memory.has_left(&change.path);
         }
+        for (key, held, known) in &placed {
+            // The very same commit: one that put the same content again has a file to come.
+            let current = memory.known_mut(key).filter(|current| Arc::ptr_eq(current, held));
+            let Some(current) = current else { continue };
+            *current = known.clone();
+            filed.push((key.clone(), known.clone()));
+        }
+        drop(memory);
         Ok(filed)
     }
 
