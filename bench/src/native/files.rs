@@ -134,6 +134,9 @@ Lines about commits have wide spreads: they share the disk with everything else 
   place in one order for all collections, and what becomes of a file is looked up by its path; the
   expert has one map a question. The rest is the call itself: who may make it, and a batch of
   encoded rows between the call and the store.
+- *Gets between commits that are synced, beside the expert*: files are placed by another thread, so
+  that a sync begins while few commits wait: about four, of sixteen callers. The expert places files
+  between its syncs, so that presumably more wait. On a disk that syncs slowly it is turned round.
 - *Commits beside naive code that waits for no disk*: it writes no journal, so that it writes a
   note once where the others write it twice, and keeps nothing in order. It is unsafe.
 - *Keyway without its cache* beside the expert: a file is checked, hashed and parsed by both; Keyway
