@@ -25,7 +25,7 @@ use keyspace::key::{self, KeyReader};
 use std::borrow::{Borrow, Cow};
 
 /// Bytes of the number that a key begins with.
-const SPACE_BYTES: usize = 2;
+const SPACE_BYTES: u16 = 2;
 /// Bytes that say how long the owner's key in a claim is.
 const OWNER_LENGTH_BYTES: usize = 2;
 
@@ -99,10 +99,11 @@ pub fn add_owner(
     // The bytes of a segment are the same in every key, and complemented where it sorts the other
     // way: nothing is decoded and encoded again.
     let mut reader = KeyReader::new(bytes).map_err(corrupt)?;
-    let mut ends = [0; key::KEY_SEGMENTS_MAX];
+    let mut ends = [0_u16; key::KEY_SEGMENTS_MAX];
     for (segment, end) in index.key.segments.iter().zip(&mut ends) {
-        reader.value(*segment).map_err(corrupt)?;
-        *end = reader.offset();
+        reader.skip(*segment).map_err(corrupt)?;
+        // No key is as long as that.
+        *end = u16::try_from(reader.offset()).unwrap_or(u16::MAX);
     }
     owner.extend_from_slice(&collection.key.space.to_be_bytes());
     for (position, segment) in index.primary.iter().zip(&collection.key.segments) {
@@ -110,7 +111,8 @@ pub fn add_owner(
             Some(before) => ends.get(before).copied(),
             None => Some(SPACE_BYTES),
         };
-        let place = start.zip(ends.get(*position)).and_then(|(start, end)| bytes.get(start..*end));
+        let place = start.zip(ends.get(*position).copied());
+        let place = place.and_then(|(start, end)| bytes.get(start.into()..end.into()));
         let held = index.key.segments.get(*position);
         let (Some(bytes), Some(held)) = (place, held) else { return Err(without_owner()) };
         match held.direction == segment.direction {

@@ -163,6 +163,30 @@ fn a_prefix_range_holds_exactly_the_children() {
 }
 
 #[test]
+fn a_segment_passed_by_ends_where_one_that_is_read_does() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    for _ in 0..100_000 {
+        let shape = random.shape();
+        let values = random.values(&shape);
+        let key = key::encode(7, &shape, &values).unwrap();
+        let mut reading = KeyReader::new(&key).unwrap();
+        for (number, segment) in shape.iter().enumerate() {
+            let mut passing = reading.clone();
+            passing.skip(*segment).unwrap();
+            reading.value(*segment).unwrap();
+            let ends = [passing.offset(), reading.offset()];
+            assert_eq!(ends[0], ends[1], "KEYWAY_SEED={seed} {shape:?} {values:?} {number}");
+            // One that is cut short is noticed, whatever its type.
+            let cut = key.len().min(ends[1]) - 1;
+            let mut passing = KeyReader::new(&key[..cut]).unwrap();
+            let passed = shape[..=number].iter().try_for_each(|segment| passing.skip(*segment));
+            assert!(passed.is_err(), "KEYWAY_SEED={seed} {shape:?} {values:?} {number}");
+        }
+    }
+}
+
+#[test]
 fn bounds_are_by_value_in_both_directions() {
     let seed = seed();
     let mut random = Random::new(seed);

@@ -170,7 +170,7 @@ impl KeyShape {
     pub fn place(&self, key: &[u8]) -> Result<Place> {
         let mut reader = KeyReader::new(key).map_err(corrupt)?;
         for segment in self.segments.iter().take(self.group) {
-            reader.value(*segment).map_err(corrupt)?;
+            reader.skip(*segment).map_err(corrupt)?;
         }
         let group = key.get(2..reader.offset()).unwrap_or_default();
         let mut place = Vec::with_capacity(2 + group.len() + 10);
@@ -190,13 +190,15 @@ impl KeyShape {
             return Ok(None);
         };
         let mut reader = KeyReader::new(key).map_err(corrupt)?;
-        let mut bytes = Vec::with_capacity(64);
-        let mut writer = KeyWriter::new(&mut bytes, slices.directory.space);
         for segment in self.segments.iter().take(self.group) {
-            writer.value(*segment, &reader.value(*segment).map_err(corrupt)?)?;
+            reader.skip(*segment).map_err(corrupt)?;
         }
+        // The directory has the same segments in front, and so the same bytes.
+        let mut bytes = Vec::with_capacity(64);
+        bytes.extend_from_slice(&slices.directory.space.to_be_bytes());
+        bytes.extend_from_slice(key.get(2..reader.offset()).unwrap_or_default());
         let time = time_of(&reader.value(*by).map_err(corrupt)?);
-        writer.i64(slices.number(time), Direction::Ascending)?;
+        KeyWriter::resume(&mut bytes).i64(slices.number(time), Direction::Ascending)?;
         Ok(Some(Key::from(bytes)))
     }
 }

@@ -3,6 +3,8 @@
 //! A reader accepts exactly the bytes a writer makes. It must never accept a second spelling of
 //! a key, read past its end, or panic, whatever bytes it is given.
 
+mod skip;
+
 use std::borrow::Cow;
 
 use super::escape::{self, PATH_END};

@@ -41,7 +41,8 @@ impl<'b> KeyWriter<'b> {
 
     /// Goes on with bytes that are already a key, or the front of one.
     #[inline]
-    pub(super) fn resume(buffer: &'b mut Vec<u8>) -> Self {
+    #[must_use]
+    pub fn resume(buffer: &'b mut Vec<u8>) -> Self {
         Self { buffer, start: 0, segments: 0 }
     }
 

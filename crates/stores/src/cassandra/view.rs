@@ -358,7 +358,7 @@ impl View {
             |error| Error::new(ErrorKind::Corrupt, "a stored key cannot be read").caused_by(error);
         let mut reader = KeyReader::new(key).map_err(unreadable)?;
         for segment in self.key.segments.iter().take(self.key.group) {
-            reader.value(*segment).map_err(unreadable)?;
+            reader.skip(*segment).map_err(unreadable)?;
         }
         Ok(reader.offset())
     }
