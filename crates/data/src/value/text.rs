@@ -104,9 +104,9 @@ pub(super) fn scalar(text: &str, of: &Type) -> Result<Value> {
     }
 }
 
-/// A text without capitals, as it almost always is.
+/// A text without capitals, as it almost always is; its letters are looked at together.
 fn in_small_letters(text: &str) -> Cow<'_, str> {
-    match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    match text.bytes().fold(false, |any, byte| any | byte.is_ascii_uppercase()) {
         false => Cow::Borrowed(text),
         true => Cow::Owned(text.to_ascii_lowercase()),
     }
@@ -114,7 +114,7 @@ fn in_small_letters(text: &str) -> Cow<'_, str> {
 
 /// A text without small letters, as it almost always is.
 fn in_capitals(text: &str) -> Cow<'_, str> {
-    match text.bytes().any(|byte| byte.is_ascii_lowercase()) {
+    match text.bytes().fold(false, |any, byte| any | byte.is_ascii_lowercase()) {
         false => Cow::Borrowed(text),
         true => Cow::Owned(text.to_ascii_uppercase()),
     }

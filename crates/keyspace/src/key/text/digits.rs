@@ -3,6 +3,8 @@
 //! The readers here are lenient about spelling; the caller compares with what the writer makes.
 //! They must never panic, whatever text they are given.
 
+use std::ops::Range;
+
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Crockford's digits: no I, L, O or U.
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -85,6 +87,9 @@ pub fn uuid_letters(bytes: [u8; 16]) -> [u8; 36] {
 /// Where the two digits of each byte of a UUID stand.
 const UUID_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
+/// Where the digits of a UUID stand together.
+const UUID_PARTS: [Range<usize>; 5] = [0..8, 9..13, 14..18, 19..23, 24..36];
+
 /// The two digits of each byte.
 static HEX_PAIRS: [[u8; 2]; 256] = hex_pairs();
 
@@ -115,17 +120,30 @@ pub fn from_uuid(text: &str) -> Option<[u8; 16]> {
     (digits == 32).then(|| value.to_be_bytes())
 }
 
-/// The bytes of a UUID whose digits stand where they should.
+/// The bytes of a UUID whose digits stand where they should, all looked at together.
 fn from_uuid_letters(letters: &[u8]) -> Option<[u8; 16]> {
     let letters: &[u8; 36] = letters.try_into().ok()?;
-    let mut bytes = [0; 16];
+    let mut digits = [0; 32];
+    let mut places = digits.as_mut_slice();
+    for part in UUID_PARTS {
+        let part = letters.get(part)?;
+        let (place, rest) = places.split_at_mut_checked(part.len())?;
+        place.copy_from_slice(part);
+        places = rest;
+    }
     // What is no digit is found at the end, all at once.
     let mut wrong = 0;
-    for (byte, place) in bytes.iter_mut().zip(UUID_PLACES) {
-        let [high, low] = *letters.get(place..)?.first_chunk()?;
-        let high = HEX_VALUES.get(usize::from(high)).copied().unwrap_or(NONE);
-        let low = HEX_VALUES.get(usize::from(low)).copied().unwrap_or(NONE);
-        wrong |= high | low;
+    for digit in &mut digits {
+        let (number, letter) = (digit.wrapping_sub(b'0'), digit.wrapping_sub(b'a'));
+        *digit = match (number < 10, letter < 6) {
+            (true, _) => number,
+            (false, true) => letter + 10,
+            (false, false) => NONE,
+        };
+        wrong |= *digit;
+    }
+    let mut bytes = [0; 16];
+    for (byte, [high, low]) in bytes.iter_mut().zip(digits.as_chunks().0) {
         *byte = high << 4 | (low & 0xf);
     }
     (wrong & 0xf0 == 0).then_some(bytes)
