@@ -168,10 +168,9 @@ impl Keyway {
         id: Option<CommitId>,
     ) -> Result<Reply> {
         if self.0.moves.is_under_way() {
-            return self
-                .send_while_moving(position, given, caller, id)
-                .await
-                .map(|(reply, _)| reply);
+            // Boxed, so that calls do not carry its room while nothing moves.
+            let moving = Box::pin(self.send_while_moving(position, given, caller, id));
+            return moving.await.map(|(reply, _)| reply);
         }
         let runtime = self.open_for(id).await?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
@@ -189,7 +188,7 @@ impl Keyway {
         id: Option<CommitId>,
     ) -> Result<(Reply, &Runtime)> {
         if self.0.moves.is_under_way() {
-            return self.send_while_moving(position, given, caller, id).await;
+            return Box::pin(self.send_while_moving(position, given, caller, id)).await;
         }
         let runtime = self.open_for(id).await?;
         let mut call = Call::new(pattern_at(runtime, position)?, given, caller);
