@@ -1,7 +1,7 @@
 //! Frames: pieces of a file that is only added to, each with its number and its checksum.
 //!
 //! ```text
-//! kwf1 │ length 4 │ number 8 │ synced 8 │ checksum 8 │ payload
+//! kwf1 │ length 4 │ number 8 │ synced 8 │ checksum 8 │ payload      behind the last: zeros
 //! ```
 //!
 //! Numbers count by one. `synced` is the number of the last frame the disk was known to hold when
@@ -87,11 +87,17 @@ pub(super) fn decode(content: &Bytes, first: u64) -> Result<Frames, Damage> {
             }
             // Nothing may be left out, and nothing may come twice.
             Some(_) => return Err(Damage { offset }),
+            None if is_room(content, offset) => break,
             None if is_promised(content, offset, next) => return Err(Damage { offset }),
             None => return Ok(Frames { frames, is_torn: true }),
         }
     }
     Ok(Frames { frames, is_torn: false })
+}
+
+/// Whether nothing but zeros follows: room for frames that were not written.
+fn is_room(content: &Bytes, offset: usize) -> bool {
+    content.get(offset..).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
 }
 
 /// Whether some frame behind this place says that the one here was synced.
@@ -175,6 +181,22 @@ mod tests {
         assert_eq!(numbers(&content), Ok((vec![5], true)));
         let zeros = [vec![0; ends[0]], content[ends[0]..].to_vec()].concat();
         assert_eq!(numbers(&zeros), Ok((vec![], true)));
+    }
+
+    #[test]
+    fn zeros_behind_the_last_frame_are_room_and_before_another_they_are_not() {
+        let (content, ends) = three([4, 5, 6]);
+        for whole in 0..=3 {
+            let end = if whole == 0 { 0 } else { ends[whole - 1] };
+            let room = [&content[..end], &[0; 100]].concat();
+            let expected: Vec<u64> = (5..).take(whole).collect();
+            assert_eq!(numbers(&room), Ok((expected, false)));
+        }
+        let between = [&content[..ends[0]], &[0; 100], &content[ends[0]..]].concat();
+        assert_eq!(numbers(&between), Err(ends[0]));
+        // Half of a frame that was written over zeros.
+        let half = [&content[..ends[1] - 1], &[0; 100]].concat();
+        assert_eq!(numbers(&half), Ok((vec![5], true)));
     }
 
     #[test]

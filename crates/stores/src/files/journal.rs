@@ -1,12 +1,15 @@
 //! The journal: every group of batches, with all it does to the files, before anything is done.
 //!
 //! ```text
-//! .keyway/journal-000017   frame │ frame │ frame …
+//! .keyway/journal-000017   frame │ frame │ frame … │ zeros
 //! payload                  batches with their totals │ files with what is in them now │ rows
 //! ```
 //!
 //! A group is one frame, so that a power cut leaves all of it or nothing. Doing again what a frame
 //! says changes nothing that is done already. Nothing here decides what is committed.
+//!
+//! Room is made ahead, as zeros: to sync what is written over them, the disk need not note how long
+//! the file is, nor wait for whoever gives names to other files meanwhile.
 
 use super::disk::{Disk, Log, Stamp};
 use super::frame;
@@ -22,6 +25,9 @@ use std::sync::Arc;
 
 /// What the names of journals begin with.
 pub(super) const PREFIX: &str = "journal-";
+/// Bytes of room that are made at once: as much as there is, but no less and no more than this.
+const ROOM_BYTES_MIN: usize = 4 << 10;
+const ROOM_BYTES_MAX: usize = 1 << 20;
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +96,10 @@ pub(super) struct Journal {
     pub(super) synced: u64,
     /// Frames that were not handed to the disk yet.
     buffer: Vec<u8>,
+    /// Bytes of the frames that were.
+    handed: usize,
+    /// Bytes of the file, with the room behind them.
+    room: usize,
     /// Bytes of all frames.
     pub(super) bytes: usize,
     /// Batches in them.
@@ -103,7 +113,8 @@ impl Journal {
         let mut log = disk.log(&path_of(number))?;
         log.sync()?;
         disk.sync_directory(OWN_DIRECTORY)?;
-        Ok(Journal { number, log, last, synced: last, buffer: Vec::new(), bytes: 0, batches: 0 })
+        let (buffer, synced) = (Vec::new(), last);
+        Ok(Journal { number, log, last, synced, buffer, handed: 0, room: 0, bytes: 0, batches: 0 })
     }
 
     /// Adds a group; it is handed to nobody yet.
@@ -123,7 +134,14 @@ impl Journal {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        self.log.append(&std::mem::take(&mut self.buffer))
+        let mut frames = std::mem::take(&mut self.buffer);
+        let (from, end) = (self.handed, self.handed + frames.len());
+        if end > self.room {
+            self.room = end + end.clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
+            frames.resize(self.room - from, 0);
+        }
+        self.handed = end;
+        self.log.put(from, &frames)
     }
 
     /// A second hand on the journal, with which another thread can make durable what was added so

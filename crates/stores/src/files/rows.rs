@@ -172,7 +172,7 @@ impl Rows {
     /// Adds a checkpoint; it is durable then.
     pub(super) fn add(&mut self, checkpoint: &Checkpoint) -> io::Result<()> {
         let frame = frame::encode(self.last + 1, self.last, &checkpoint.encode());
-        self.log.append(&frame)?;
+        self.log.put(self.bytes, &frame)?;
         self.log.sync()?;
         self.last += 1;
         self.bytes += frame.len();

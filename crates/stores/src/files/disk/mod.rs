@@ -60,7 +60,7 @@ pub(super) trait Disk: fmt::Debug + Send + Sync {
     /// Makes a file, which was not there, with this content.
     fn write(&self, path: &str, content: &[u8]) -> io::Result<()>;
 
-    /// Opens a file, which it makes if there is none, to add to its end.
+    /// Opens a file, which it makes if there is none, to add to it.
     fn log(&self, path: &str) -> io::Result<Box<dyn Log>>;
 
     /// Gives a file another name, over whatever file has it.
@@ -95,8 +95,8 @@ pub(super) trait Disk: fmt::Debug + Send + Sync {
 
 /// A file that is added to.
 pub(super) trait Log: fmt::Debug + Send {
-    /// Adds to its end.
-    fn append(&mut self, content: &[u8]) -> io::Result<()>;
+    /// Writes at a place, over what is there, or at its end.
+    fn put(&mut self, at: usize, content: &[u8]) -> io::Result<()>;
 
     /// Makes its content durable.
     fn sync(&mut self) -> io::Result<()>;

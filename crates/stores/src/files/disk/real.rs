@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -241,7 +242,7 @@ impl Disk for RealDisk {
     }
 
     fn log(&self, path: &str) -> io::Result<Box<dyn Log>> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+        let flags = OFlags::WRONLY | OFlags::CREATE;
         Ok(Box::new(RealLog(File::from(self.open_at(path, flags)?))))
     }
 
@@ -310,8 +311,8 @@ impl Disk for RealDisk {
 struct RealLog(File);
 
 impl Log for RealLog {
-    fn append(&mut self, content: &[u8]) -> io::Result<()> {
-        self.0.write_all(content)
+    fn put(&mut self, at: usize, content: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(content, at as u64)
     }
 
     fn sync(&mut self) -> io::Result<()> {

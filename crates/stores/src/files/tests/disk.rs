@@ -325,13 +325,19 @@ fn folded(name: &str, folds: bool) -> String {
     if folds { name.to_lowercase() } else { name.to_string() }
 }
 
-/// What may be left of a content that was not synced.
+/// What may be left of a content that was not synced: what was there, half of what is new, zeros
+/// in its place, or all of it. Room that was made with zeros tells nothing.
 fn variants(now: &[u8], synced: &[u8]) -> Vec<Vec<u8>> {
-    let kept = if now.starts_with(synced) { synced.len() } else { 0 };
-    let half = kept + (now.len() - kept) / 2;
-    let mut zeros = now[..kept].to_vec();
-    zeros.resize(now.len(), 0);
-    let all = [synced.to_vec(), now[..half].to_vec(), zeros, now.to_vec()];
+    let before = |place: usize| synced.get(place).copied().unwrap_or(0);
+    let is_new = |place: &usize| now[*place] != before(*place);
+    let first = (0..now.len()).find(is_new).unwrap_or(now.len().min(synced.len()));
+    let end = (0..now.len()).rfind(is_new).map_or(now.len(), |last| last + 1);
+    let half = first + (end - first) / 2;
+    let mut torn = now[..half].to_vec();
+    torn.extend_from_slice(synced.get(half..).unwrap_or_default());
+    let mut zeros = now.to_vec();
+    zeros[first..end].fill(0);
+    let all = [synced.to_vec(), torn, zeros, now.to_vec()];
     let distinct: BTreeSet<Vec<u8>> = all.into_iter().collect();
     distinct.into_iter().collect()
 }
@@ -511,7 +517,7 @@ impl SimulatedLog {
 }
 
 impl Log for SimulatedLog {
-    fn append(&mut self, content: &[u8]) -> io::Result<()> {
+    fn put(&mut self, at: usize, content: &[u8]) -> io::Result<()> {
         let mut simulation = self.disk.lock();
         if simulation.skip == Some(Skip::Journal) && self.is_journal() {
             return Ok(());
@@ -520,7 +526,9 @@ impl Log for SimulatedLog {
             let inode = state.find(&self.path, folds)?;
             let clock = state.clock;
             if let Inode::File { now, modified, changed, .. } = &mut state.inodes[inode] {
-                now.extend_from_slice(content);
+                let end = now.len().max(at + content.len());
+                now.resize(end, 0);
+                now[at..at + content.len()].copy_from_slice(content);
                 (*modified, *changed) = (clock, clock);
             }
             Ok(())

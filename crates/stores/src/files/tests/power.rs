@@ -407,7 +407,11 @@ fn a_journal_damaged_in_the_middle_is_refused_with_its_place() {
     let image = disk.image();
     let name = image.keys().find(|path| path.contains("journal-")).unwrap().clone();
     let content = image[&name].clone().unwrap();
-    for (place, opens) in [(40, false), (content.len() / 2, false), (content.len() - 1, true)] {
+    let end = content.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    assert!(end < content.len(), "there is room behind the frames");
+    // Nothing tells whether the last frame, or what is behind it, was ever finished.
+    let places = [(40, false), (end / 2, false), (end - 1, true), (end, true)];
+    for (place, opens) in places.into_iter().chain([(content.len() - 1, true)]) {
         let mut bad = image.clone();
         bad.get_mut(&name).unwrap().as_mut().unwrap()[place] ^= 1;
         match (Tree::open(&SimulatedDisk::with(&bad), Durability::Power), opens) {
@@ -426,6 +430,25 @@ fn a_journal_damaged_in_the_middle_is_refused_with_its_place() {
     without.remove(&name);
     let error = Tree::open(&SimulatedDisk::with(&without), Durability::Power).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+}
+
+/// What is written over room that is there is synced without a new length.
+#[test]
+fn few_commits_make_the_journal_longer() {
+    let disk = SimulatedDisk::new();
+    let mut tree = Tree::open(&disk, Durability::Power).unwrap();
+    let image = disk.image();
+    let name = image.keys().find(|path| path.contains("journal-")).unwrap();
+    let mut lengths = HashSet::new();
+    for id in 1..=200 {
+        let batch = vec![tree.word("kept", &format!("text {id}"))];
+        tree.committed(id, batch);
+        lengths.insert(disk.read(name).unwrap().0.len());
+    }
+    assert!(lengths.len() <= 6, "{lengths:?}");
+    let content = disk.read(name).unwrap().0;
+    let frames = content.iter().rposition(|byte| *byte != 0).unwrap();
+    assert!(content.len() <= 3 * frames, "{frames} bytes of {}", content.len());
 }
 
 #[test]
