@@ -10,6 +10,8 @@
 //! all tests of a program, each with a database of its own. Never touches a server it did not
 //! start.
 
+mod standby;
+
 use std::fs;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -63,6 +65,14 @@ impl Postgres {
 
     /// A new server with these settings too (`name=value`).
     pub fn with(settings: &[&str]) -> Postgres {
+        let server = Postgres::in_new_folder(settings.iter().map(ToString::to_string).collect());
+        server.initialize();
+        server.run();
+        server
+    }
+
+    /// A server that has a folder for itself, and nothing in it.
+    fn in_new_folder(settings: Vec<String>) -> Postgres {
         let programs = programs();
         let user = user();
         let folder = folder();
@@ -71,23 +81,18 @@ impl Postgres {
             let owned = chown(&folder, Some(user), Some(group));
             owned.unwrap_or_else(|error| fail("give the folder away", &error));
         }
-        let server = Postgres {
-            programs,
-            folder,
-            port: free_port(),
-            user,
-            settings: settings.iter().map(ToString::to_string).collect(),
-            keeper: Mutex::new(None),
-        };
-        server.initialize();
-        server.run();
-        server
+        Postgres { programs, folder, port: free_port(), user, settings, keeper: Mutex::new(None) }
     }
 
     /// The server that all tests of this program share; it goes when the program ends.
     pub fn shared() -> &'static Postgres {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         SHARED.get_or_init(Postgres::start)
+    }
+
+    /// `127.0.0.1:PORT`
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Its port on 127.0.0.1.

@@ -51,7 +51,8 @@ pub struct Proxy {
 
 #[derive(Debug)]
 struct Shared {
-    server: String,
+    /// Where new connections go.
+    server: Mutex<String>,
     rule: Mutex<Option<Rule>>,
     /// The reply that never arrives.
     reply: Mutex<Option<Vec<u8>>>,
@@ -83,7 +84,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let port = listener.local_addr().expect("a listener has an address").port();
         let shared = Arc::new(Shared {
-            server: server.to_string(),
+            server: Mutex::new(server.to_string()),
             rule: Mutex::default(),
             reply: Mutex::default(),
             open: Mutex::default(),
@@ -134,6 +135,17 @@ impl Proxy {
         }
     }
 
+    /// Refuses connections from now on; those there are stay, until they are cut.
+    pub fn refuse_more(&self) {
+        self.shared.is_refusing.store(true, Ordering::SeqCst);
+    }
+
+    /// Connections are let through from now on, to another server.
+    pub fn redirect(&self, server: &str) {
+        *lock(&self.shared.server) = server.to_string();
+        self.refuse(false);
+    }
+
     /// Swallows every byte in either direction from now on, or carries them again. Connections are
     /// accepted and stay open: a server that never answers. What was swallowed stays lost.
     pub fn stall(&self, stall: bool) {
@@ -180,7 +192,8 @@ impl Shared {
             if self.is_refusing.load(Ordering::SeqCst) {
                 continue;
             }
-            let Ok(server) = TcpStream::connect(&self.server) else { continue };
+            let server = lock(&self.server).clone();
+            let Ok(server) = TcpStream::connect(server) else { continue };
             // Small pieces go on at once, or the proxy would be slower than any network.
             let _ = (driver.set_nodelay(true), server.set_nodelay(true));
             self.join(driver, server);

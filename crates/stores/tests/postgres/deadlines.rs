@@ -24,7 +24,7 @@ const READ_WITHIN: Duration = Duration::from_secs(26);
 fn a_server_that_never_answers_is_given_up_in_time() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let text = include_str!("../kill_patterns/keyspace.toml");
         let clock = Arc::new(ManualClock::at(1_800_000_000_000));

@@ -4,6 +4,7 @@ use crate::load::{Load, call};
 use crate::{keyspace, open, runtime};
 use data::clock::{ManualClock, SeededRandom};
 use data::request::{Options, Runtime};
+use data::schema::Schema;
 use data::store::{Batch, Check, CommitId, Expect, Outcome, Store, Write};
 use data::{ErrorKind, Value};
 use futures_util::future::join;
@@ -16,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 /// The whole statement, and what the server answers to it: BEGIN names a level that begins with the
 /// same word.
-const COMMIT: &[u8] = b"COMMIT\0";
+pub(crate) const COMMIT: &[u8] = b"COMMIT\0";
 const NOW: i64 = 1_800_000_000_000;
 
 /// How often a server is killed; `KEYWAY_KILLS` says otherwise.
@@ -90,7 +91,7 @@ fn a_commit_whose_reply_is_lost_counts_once() {
 fn commits_that_are_cut_under_load_leave_every_index_true() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let load = Load::begin(open(&url(proxy.port(), &database)), 6, 20_000).await;
         for number in 1..=45_u64 {
@@ -111,29 +112,31 @@ fn commits_that_are_cut_under_load_leave_every_index_true() {
     });
 }
 
+/// A batch that inserts a note of its own and adds one to what all of them count.
+pub(crate) fn note_and_count(schema: &Schema, number: u8) -> Batch {
+    let key = |collection: &str, name: &str| {
+        let segments = [Value::Text("room".to_string()), Value::Text(name.to_string())];
+        schema.collection(collection).unwrap().key.encode(&segments).unwrap()
+    };
+    let (note, count) = (key("notes", &number.to_string()), key("counts", "all"));
+    let checks = vec![Check { key: note.clone(), expect: Expect::Absent }];
+    let value = "value".into();
+    let insert = Write::Put { key: note, value, expires: None, versioned: true, trail: None };
+    let add = Write::Add { key: count, amount: 1, expires: None, window: None };
+    let (id, writes) = (CommitId::from_bytes([number; 16]), vec![insert, add]);
+    Batch { id, now: NOW, checks, writes, deadline: NOW + 20_000 }
+}
+
 /// Additions and inserts, the connection cut at every commit.
 fn around_commit(cut: fn(&Proxy)) {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let store = open(&url(proxy.port(), &database));
         let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
-        let key = |collection: &str, name: &str| {
-            let segments = [Value::Text("room".to_string()), Value::Text(name.to_string())];
-            schema.collection(collection).unwrap().key.encode(&segments).unwrap()
-        };
         for number in 1..=5_u8 {
-            let id = CommitId::from_bytes([number; 16]);
-            let note = key("notes", &number.to_string());
-            let checks = vec![Check { key: note.clone(), expect: Expect::Absent }];
-            let value = "value".into();
-            let insert =
-                Write::Put { key: note, value, expires: None, versioned: true, trail: None };
-            let count = key("counts", "all");
-            let add = Write::Add { key: count, amount: 1, expires: None, window: None };
-            let (writes, deadline) = (vec![insert, add], NOW + 20_000);
-            let batch = Batch { id, now: NOW, checks, writes, deadline };
+            let batch = note_and_count(&schema, number);
             cut(&proxy);
             let Outcome::Committed { totals } = store.commit(&batch).await.unwrap() else {
                 panic!("{number} is a conflict");
@@ -148,7 +151,7 @@ fn around_commit(cut: fn(&Proxy)) {
 fn without_checks_too_a_lost_reply_is_found_out() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let store = open(&url(proxy.port(), &database));
         let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
@@ -241,7 +244,7 @@ async fn break_during_commit(
 fn a_commit_that_is_still_under_way_is_waited_for() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let store = open(&url(proxy.port(), &database));
         let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
@@ -284,7 +287,7 @@ fn a_commit_that_is_still_under_way_is_waited_for() {
 fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let store = open(&url(proxy.port(), &database));
         let text = include_str!("../kill_patterns/keyspace.toml");
@@ -316,7 +319,7 @@ fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
 fn a_server_gone_during_a_commit_leaves_its_fate_open_until_the_deadline() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     runtime().block_on(async {
         let store = open(&url(proxy.port(), &database));
         let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();

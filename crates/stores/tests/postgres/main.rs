@@ -23,6 +23,7 @@ mod promises;
 mod seen_common;
 mod settings;
 mod shared;
+mod takeover;
 mod trips;
 mod values;
 

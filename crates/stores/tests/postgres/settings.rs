@@ -145,7 +145,7 @@ fn a_server_with_a_disk_and_passwords_is_opened_and_tells_no_password() {
             assert_eq!(error.kind(), ErrorKind::Argument, "{error:?}");
             assert_eq!(error.value("user"), Some(user), "{error:?}");
             assert!(error.to_string().contains("give others in the URL"), "{error}");
-            assert!(error.to_string().contains(&format!("127.0.0.1:{}", server.port())));
+            assert!(error.to_string().contains(&server.address()));
             assert!(!format!("{error} {error:?}").contains("unmistakable"), "{error:?}");
         }
         // Whoever may only read is told so before anything is made.

@@ -77,7 +77,7 @@ type CountedCall<'a> = (&'a str, &'a dyn Fn(u32) -> Json, u64);
 fn calls_wait_for_the_server_as_seldom_as_can_be() {
     let server = Postgres::shared();
     let database = server.database();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     // On one thread: what is sent together is not overtaken by the answer to its first part.
     let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     alone.block_on(async {
@@ -186,7 +186,7 @@ impl Store for Settled {
 #[test]
 fn the_calls_of_the_applications_wait_no_longer_than_their_plans_say() {
     let server = Postgres::shared();
-    let proxy = Proxy::start(&format!("127.0.0.1:{}", server.port()));
+    let proxy = Proxy::start(&server.address());
     // Every statement is prepared once on each connection: a message that begins with a P.
     proxy.count_by(|said| match said.first() {
         Some(b'P') => Turn::LeftOut,
