@@ -1,4 +1,4 @@
-//! Scripts: a text the server keeps under its hash, sent by hash, and whole if it was forgotten.
+//! Scripts: a text the server keeps under its hash, sent whole at first and then by its hash.
 //!
 //! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
 //! message is needed, and nothing has been done by the first.
@@ -10,6 +10,7 @@ use bytes::Bytes;
 use redis::RedisResult;
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::time::Instant;
 
 /// A script.
@@ -17,13 +18,15 @@ use tokio::time::Instant;
 pub(super) struct Script {
     text: String,
     hash: String,
+    /// Whether a server has run it.
+    is_known: AtomicBool,
 }
 
 impl Script {
     /// A script of this text.
     pub(super) fn new(text: &str) -> Script {
         let hash = redis::Script::new(text).get_hash().to_string();
-        Script { text: text.to_string(), hash }
+        Script { text: text.to_string(), hash, is_known: AtomicBool::new(false) }
     }
 
     /// Runs the script with these keys and arguments, once.
@@ -33,14 +36,19 @@ impl Script {
         call: &Arguments,
         until: Instant,
     ) -> RedisResult<Bytes> {
-        let by_hash = call.request("EVALSHA", &self.hash);
-        match servers.send(call.name(1), by_hash.sent(), until).await {
-            Err(error) if fault(&error) == Fault::NoScript => {
-                let whole = call.request("EVAL", &self.text);
-                servers.send(call.name(1), whole.sent(), until).await
+        if self.is_known.load(Ordering::Relaxed) {
+            let by_hash = call.request("EVALSHA", &self.hash);
+            match servers.send(call.name(1), by_hash.sent(), until).await {
+                Err(error) if fault(&error) == Fault::NoScript => {}
+                answer => return answer,
             }
-            answer => answer,
         }
+        let whole = call.request("EVAL", &self.text);
+        let answer = servers.send(call.name(1), whole.sent(), until).await;
+        if answer.is_ok() {
+            self.is_known.store(true, Ordering::Relaxed);
+        }
+        answer
     }
 }
 

@@ -4,7 +4,7 @@ use crate::app::{App, item};
 use crate::seen_common::APPS;
 use crate::support::{ahead, at, in_runtime, options};
 use data::store::Store;
-use data::suite::patterns::{play, play_counted, read};
+use data::suite::patterns::{play_counted, read};
 use serde_json::{Value as Json, json};
 use servers::proxy::Proxy;
 use servers::redis::RedisServer;
@@ -26,7 +26,6 @@ fn calls_take_no_more_round_trips_than_they_must() {
         let store = RedisStore::open(at(proxy.port())).await.unwrap();
         let store = Arc::new(store) as Arc<dyn Store>;
         let app = App::open_with(store, |options| options.check_bounds = true).await.unwrap();
-        // The first commit brings the script to the server.
         app.call("add_item", item("first", "a", 0)).await.unwrap();
         for number in 1..60 {
             app.call("add_item", item(&format!("i{number}"), "a", number)).await.unwrap();
@@ -53,13 +52,13 @@ fn calls_take_no_more_round_trips_than_they_must() {
 }
 
 #[test]
-fn a_forgotten_script_costs_one_more() {
+fn a_script_comes_along_and_costs_one_more_if_it_is_forgotten() {
     let server = RedisServer::start(&[]);
     let proxy = Proxy::start(&server.address());
     in_runtime(async {
         let store = RedisStore::open(at(proxy.port())).await.unwrap();
         let app = App::open(Arc::new(store) as Arc<dyn Store>).await.unwrap();
-        app.call("add_item", item("first", "a", 0)).await.unwrap();
+        assert_eq!(cost(&proxy, &app, "add_item", item("first", "a", 0)).await, 1);
         server.cli(&["SCRIPT", "FLUSH"]);
         assert_eq!(cost(&proxy, &app, "add_item", item("i1", "a", 1)).await, 2);
         assert_eq!(cost(&proxy, &app, "add_item", item("i2", "a", 2)).await, 1);
@@ -205,10 +204,6 @@ fn the_calls_of_the_applications_wait_no_longer_than_their_plans_say() {
                     ahead(Arc::new(store) as Arc<dyn Store>)
                 }) as _
             };
-            // The first commit brings the script to the server.
-            if name == APPS[0].0 {
-                play(&scripts[..1], &keyspace, &make, &options()).await.unwrap();
-            }
             let turns = || proxy.turns();
             play_counted(&scripts, &keyspace, &make, &options(), Some(&turns)).await.unwrap()
         });
