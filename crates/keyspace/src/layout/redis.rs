@@ -32,7 +32,7 @@ use std::ops::Range;
 pub use command::slice_text;
 pub use decide::{
     entry_key, extra_fields, has_entries, has_order, has_trails, is_container, is_read_whole,
-    member_parts, row_helpers,
+    is_record, member_parts, row_helpers,
 };
 pub use print::print;
 

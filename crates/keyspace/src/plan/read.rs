@@ -9,7 +9,7 @@ use super::bounds::{Answer, Bounds, Count, Size};
 use super::shape::{
     cannot_hold, entry_size, hides_owner, is_apart, is_sliced, key_size, leaves_dead, record_size,
 };
-use crate::layout::redis::{has_order, is_read_whole};
+use crate::layout::redis::{has_order, is_read_whole, is_record};
 use crate::model::{
     Collection, Content, Index, Keyspace, Mode, Pattern, StoreKind, Target, Verb, limits,
 };
@@ -121,7 +121,8 @@ impl Listing<'_> {
             trips = 1;
             rows = Count::new(self.expected(), limits::REDIS_SET_ROWS_MAX);
         }
-        if is_sliced(self.store, bucket.as_ref()) {
+        let is_sliced = is_sliced(self.store, bucket.as_ref());
+        if is_sliced {
             prices.push(format!(
                 "the directory of slices is read together with the slice that it last named first \
                  (in vain if another is first now), then up to {} slices",
@@ -136,8 +137,10 @@ impl Listing<'_> {
         }
         bounds = bounds.trips(trips).read(rows, self.unit());
         let more = if refills > 1 { reads } else { self.page };
-        for size in self.fetched() {
-            bounds = bounds.trips(refills).read(self.rows(more), size);
+        for (number, size) in self.fetched().into_iter().enumerate() {
+            let is_round = number == 0 || is_sliced || !self.finds_owners();
+            let trips = if is_round { refills } else { 0 };
+            bounds = bounds.trips(trips).read(self.rows(more), size);
         }
         if self.is_verified() {
             prices.push(format!(
@@ -185,7 +188,7 @@ impl Listing<'_> {
         }
     }
 
-    /// What is read after the range, each in a round of its own: claims and entries, then records.
+    /// What is read after the range: claims and entries, then records.
     fn fetched(&self) -> Vec<Size> {
         let record = record_size(self.collection());
         let apart = self.is_ordered_apart();
@@ -197,6 +200,11 @@ impl Listing<'_> {
         let first = apart && (index.unique || !second);
         let entry = first.then(|| entry_size(self.collection(), index));
         entry.into_iter().chain(second.then_some(record)).collect()
+    }
+
+    /// Whether the server itself finds the records of claims, in the round that reads those.
+    fn finds_owners(&self) -> bool {
+        self.store == StoreKind::Redis && is_record(self.collection())
     }
 
     fn fetches(&self, index: &Index) -> bool {

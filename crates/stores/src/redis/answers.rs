@@ -47,6 +47,14 @@ pub(super) struct Answered {
 }
 
 impl Answered {
+    /// What a script has answered, one answer behind the other; nothing if it has none.
+    pub(super) fn of_script(reply: &Bytes) -> Option<Answered> {
+        let mut reader = Reader::new(reply);
+        let Some(Part::Many(_)) = reader.part() else { return None };
+        let replies = reply.slice_ref(reader.rest());
+        Some(Answered { replies, request: Request::with_capacity(0) })
+    }
+
     /// Reads them.
     pub(super) fn read(&self) -> Answers<'_> {
         let reader = Reader::new(&self.replies);

@@ -14,7 +14,7 @@ use super::connection::{Connection, value};
 use super::error::{Fault, failed, fault};
 use super::layout::Layout;
 use super::outcome::outcome;
-use super::script::Arguments;
+use super::script::{Arguments, Script};
 use super::{RedisStore, Within};
 use bytes::Bytes;
 use data::store::{Batch, Outcome};
@@ -86,6 +86,19 @@ impl RedisStore {
             let Err(error) = answer else { return answer };
             let is_final = matches!(fault(&error), Fault::Refused | Fault::NoScript);
             if is_final || !patience.wait().await {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Runs a script that changes nothing, and may be run any number of times, until it has
+    /// answered.
+    pub(super) async fn told(&self, script: &Script, call: &Arguments) -> RedisResult<Bytes> {
+        let mut patience = Patience::new(Within::of_reads());
+        loop {
+            let answer = script.run(&self.servers, call, patience.answer_until()).await;
+            let Err(error) = answer else { return answer };
+            if fault(&error) == Fault::Refused || !patience.wait().await {
                 return Err(error);
             }
         }

@@ -16,6 +16,9 @@ use data::store::Range;
 /// Slices that are looked into at once.
 pub(super) const SLICES_AT_ONCE: usize = 8;
 
+/// Between which members a sorted set is asked.
+pub(super) type Edges = (Vec<u8>, Vec<u8>);
+
 /// A question for the members of a range: of one list, or of several slices.
 pub(super) struct Listing<'l> {
     /// The lists.
@@ -44,18 +47,25 @@ impl Listing<'_> {
         if let Some((directory, _)) = self.directory {
             directory.ask(questions);
         }
-        let separator = of.layout.naming.separator();
-        let shape = (self.range, of.group.front.len());
         for name in &self.names {
             if of.list.kind == ListKind::Set {
                 questions.ask("SMEMBERS", name, &[]);
                 continue;
             }
-            let (least, most) = of.list.bounds(separator, shape, of.place.rest())?;
-            let reverse = of.reverse != of.list.is_reversed();
-            ranged(questions, name, (least, most), reverse, self.most);
+            let (edges, is_backwards) = self.edges(of)?;
+            ranged(questions, name, edges, is_backwards, self.most);
         }
         Ok(())
+    }
+
+    /// Between which members a sorted set is asked, the first in its direction before the other,
+    /// and whether that is backwards.
+    pub(super) fn edges(&self, of: &Scanned<'_>) -> Result<(Edges, bool)> {
+        let separator = of.layout.naming.separator();
+        let shape = (self.range, of.group.front.len());
+        let (least, most) = of.list.bounds(separator, shape, of.place.rest())?;
+        let is_backwards = of.reverse != of.list.is_reversed();
+        Ok((if is_backwards { (most, least) } else { (least, most) }, is_backwards))
     }
 
     /// The members of all lists; nothing if the slices are others by now.
@@ -115,25 +125,24 @@ impl Directory<'_> {
                 least = edge;
             }
         }
-        ranged(questions, self.name, (least, most), self.reverse, SLICES_AT_ONCE);
+        let edges = if self.reverse { (most, least) } else { (least, most) };
+        ranged(questions, self.name, edges, self.reverse, SLICES_AT_ONCE);
     }
 }
 
-/// Asks for members between two bounds, from either end.
+/// Asks for members from one to another, which stands before it if that is backwards.
 pub(super) fn ranged(
     questions: &mut Questions,
     name: &[u8],
-    (least, most): (Vec<u8>, Vec<u8>),
-    reverse: bool,
+    (from, to): Edges,
+    is_backwards: bool,
     rows: usize,
 ) {
     let rows = rows.to_string();
     let limit: [&[u8]; 3] = [b"LIMIT", b"0", rows.as_bytes()];
     let [word, zero, rows] = limit;
-    match reverse {
-        false => questions.ask("ZRANGE", name, &[&least, &most, b"BYLEX", word, zero, rows]),
-        true => {
-            questions.ask("ZRANGE", name, &[&most, &least, b"BYLEX", b"REV", word, zero, rows]);
-        }
+    match is_backwards {
+        false => questions.ask("ZRANGE", name, &[&from, &to, b"BYLEX", word, zero, rows]),
+        true => questions.ask("ZRANGE", name, &[&from, &to, b"BYLEX", b"REV", word, zero, rows]),
     }
 }

@@ -17,6 +17,7 @@
 mod answers;
 mod call;
 mod catalogue;
+mod claims;
 mod cluster;
 mod commit;
 mod connection;
@@ -95,6 +96,7 @@ pub struct RedisStore {
     server: Server,
     servers: Servers,
     commit_script: Script,
+    claims_script: Script,
     mark_script: Script,
     ready: RwLock<Option<Arc<Ready>>>,
     walks: Walks,
@@ -156,6 +158,7 @@ impl RedisStore {
             server,
             servers,
             commit_script: Script::new(commit_script),
+            claims_script: Script::new(include_str!("claims.lua")),
             mark_script: Script::new(include_str!("mark.lua")),
             ready: RwLock::default(),
             walks: Walks::default(),

@@ -73,7 +73,8 @@ impl Naming {
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum NamePart {
+pub(super) enum NamePart {
+    /// A text as it stands.
     Literal(String),
     /// The segment at this position of the key whose values are given.
     Segment(usize, KeyType),
@@ -133,6 +134,11 @@ impl Template {
             });
         }
         Ok(Template { parts: made, tag })
+    }
+
+    /// What its names are joined of.
+    pub(super) fn parts(&self) -> &[NamePart] {
+        &self.parts
     }
 
     /// The name of these values.

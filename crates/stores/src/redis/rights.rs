@@ -161,7 +161,8 @@ mod tests {
     #[test]
     fn every_command_of_the_scripts_is_asked_about() {
         let known = known();
-        for text in [include_str!("commit.lua"), include_str!("mark.lua")] {
+        let claims = include_str!("claims.lua");
+        for text in [include_str!("commit.lua"), include_str!("mark.lua"), claims] {
             for begins in ["call('", "each('"] {
                 for rest in text.split(begins).skip(1) {
                     let command = rest.split('\'').next().unwrap_or_default();

@@ -8,8 +8,8 @@
 //!
 //! The list is read twice so that a page is what the group held at one instant: a row that was
 //! moved meanwhile would otherwise be missing under both its keys. Lists that say all about their
-//! rows are read once. Entries that keep fields are read together with the rows they name
-//! (`through`).
+//! rows are read once. Entries that keep fields, and claims, are read together with the rows they
+//! name (`through`).
 
 use super::RedisStore;
 use super::answers::Questions;

@@ -1,4 +1,4 @@
-//! Entries that keep fields, and the rows they name: one round trip after their list.
+//! Entries that lie apart from their list, and the rows they name: one round trip after it.
 //!
 //! ```text
 //! list ─▶ keys of entries ─▶ keys of rows
@@ -6,11 +6,12 @@
 //! ```
 //!
 //! The key of an entry names its row, so that both can be asked for together. A claim names its row
-//! in its content, and a list that says all is read once: their rows are read apart. So is whatever
-//! is unusual here.
+//! in its content, which a script reads (`claims`). A list that says all is read once, and its rows
+//! apart. So is whatever is unusual here.
 
 use super::RedisStore;
-use super::answers::{Answers, Questions};
+use super::answers::{Answered, Answers, Questions};
+use super::claims::Claims;
 use super::error::unexpected;
 use super::layout::{Layout, Place};
 use super::listing::Listing;
@@ -33,8 +34,15 @@ impl RedisStore {
     ) -> Result<Option<Joined>> {
         let Through { scan, index, .. } = *through;
         let place = layout.place(index.key.space)?;
-        let is_apart = self.servers.is_cluster() || index.model.unique || place.is_all_in_list();
-        if is_apart || scan.range.is_empty() || place.rows_at_once(scan.rows) < scan.rows {
+        let is_apart = self.servers.is_cluster() || place.is_all_in_list();
+        // The script that reads claims ends by itself where there is enough.
+        let is_small = index.model.unique || place.rows_at_once(scan.rows) == scan.rows;
+        if is_apart || scan.range.is_empty() || !is_small {
+            return Ok(None);
+        }
+        let rows = layout.place(through.collection.key.space)?.as_ref();
+        let claims = Claims::of(place, rows);
+        if index.model.unique && claims.is_none() {
             return Ok(None);
         }
         let group = Group::of(&scan.range, &place.shape.segments, place.shape.group);
@@ -51,16 +59,14 @@ impl RedisStore {
         let members = listing.members(&answered)?.ok_or_else(unexpected)?;
         let mut keys = listing.keys(&of, &members.each)?;
         let mut seen = answered.kept(members.whole);
+        let both = Both { of: &of, through, rows, claims };
         for _ in 0..CHANGES_MAX {
             if keys.is_empty() {
                 let entries = Page { rows: Vec::new(), end: End::Range };
                 return Ok(Some(Joined { entries, rows: Vec::new() }));
             }
-            let both = Both { of: &of, through, rows: layout.place(through.collection.key.space)? };
-            let mut questions = Questions::about(keys.len() * 2 + 2);
-            listing.ask(&of, &mut questions)?;
-            both.ask(&keys, &mut questions)?;
-            let answered = self.answers(questions).await?;
+            let answered = self.both(&both, &listing, &keys).await?;
+            let Some(answered) = answered else { return Ok(None) };
             let mut again = listing.members(&answered)?.ok_or_else(unexpected)?;
             if again.whole == seen {
                 let is_last = keys.len() < listing.most;
@@ -70,6 +76,23 @@ impl RedisStore {
         }
         Ok(None)
     }
+
+    /// A list again, its entries and their rows, all at one instant.
+    async fn both(
+        &self,
+        both: &Both<'_>,
+        listing: &Listing<'_>,
+        keys: &[Vec<u8>],
+    ) -> Result<Option<Answered>> {
+        if let Some(claims) = &both.claims {
+            let call = claims.call(both.of, listing, (keys, both.through.named))?;
+            return self.claimed(&call).await;
+        }
+        let mut questions = Questions::about(keys.len() * 2 + 2);
+        listing.ask(both.of, &mut questions)?;
+        both.ask(keys, &mut questions)?;
+        self.answers(questions).await.map(Some)
+    }
 }
 
 /// Entries and the rows they name.
@@ -78,6 +101,8 @@ struct Both<'b> {
     through: &'b Through<'b>,
     /// Where the rows lie.
     rows: &'b Place,
+    /// How they are found, if the entries are claims.
+    claims: Option<Claims<'b>>,
 }
 
 impl Both<'_> {
@@ -99,10 +124,16 @@ impl Both<'_> {
     /// that more would have to be read.
     fn join(
         &self,
-        (keys, is_last): (Vec<Vec<u8>>, bool),
+        (mut keys, is_last): (Vec<Vec<u8>>, bool),
         answers: &mut Answers<'_>,
     ) -> Result<Option<Joined>> {
         let Scanned { layout, place, .. } = self.of;
+        let mut end = if is_last { End::Range } else { End::Rows };
+        if self.claims.is_some() {
+            let read = usize::try_from(answers.number()?).map_err(|_| unexpected())?;
+            end = if read < keys.len() { End::Bytes } else { end };
+            keys.truncate(read);
+        }
         let mut entries = Vec::with_capacity(keys.len());
         for key in keys {
             let row = place.answer_more(layout, &place.parts(&key)?, answers)?;
@@ -113,13 +144,20 @@ impl Both<'_> {
         }
         let bytes: usize = entries.iter().map(|entry| entry.row.weight()).sum();
         place.weigh(entries.len(), bytes);
-        if bytes >= PAGE_BYTES_MAX {
+        if self.claims.is_none() && bytes >= PAGE_BYTES_MAX {
             return Ok(None);
         }
-        let end = if is_last { End::Range } else { End::Rows };
+        let mut is_named = true;
         // Rows are looked for in the order in which they were asked for.
-        let row =
-            |owner: &Key| self.rows.answer(layout, &self.rows.parts(owner.as_ref())?, answers);
-        self.through.join(Page { rows: entries, end }, row).map(Some)
+        let row = |owner: &Key| match &self.claims {
+            Some(claims) => {
+                let found = claims.answer(layout, owner, answers)?;
+                is_named &= found.is_some();
+                Ok(found.flatten())
+            }
+            None => self.rows.answer(layout, &self.rows.parts(owner.as_ref())?, answers),
+        };
+        let joined = self.through.join(Page { rows: entries, end }, row)?;
+        Ok(is_named.then_some(joined))
     }
 }

@@ -13,6 +13,7 @@
 
 mod app;
 mod changes;
+mod claims;
 mod deadlines;
 mod ends;
 mod faults;

@@ -62,7 +62,7 @@ fn is_told_apart(
 }
 
 /// Whether a row is a Hash of its own.
-fn is_record(collection: &Collection) -> bool {
+pub fn is_record(collection: &Collection) -> bool {
     match &collection.content {
         Content::Fields(_) => true,
         Content::Keys => collection.body.is_some(),

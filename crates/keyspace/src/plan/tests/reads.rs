@@ -44,6 +44,34 @@ fn a_page_reads_one_more_and_four_times_as_much_where_rows_end() {
 }
 
 #[test]
+fn a_redis_server_finds_the_records_of_claims() {
+    let listed = |content: &str, more: &str| {
+        let plan = plan_of(&[&format!(
+            r#"
+            [collection.members]
+            key = "guild:{{guild: text}}:members | {{member: text}}"
+            {content}
+            index.handles = {{ key = "member:{{member}}:guilds | {{guild}}", unique = true{more} }}
+
+            [pattern.list_handles]
+            list = "members.handles"
+            page = 10
+            "#
+        )]);
+        let redis = bounds(&plan, StoreKind::Redis);
+        (redis.round_trips, redis.rows_read, bounds(&plan, StoreKind::RedisCluster).round_trips)
+    };
+    // The list, then claims and records together: eleven, ten and ten.
+    let (redis, rows, cluster) = listed(r#"fields = { role = "text" }"#, "");
+    assert_eq!((redis, rows), (2, 31));
+    assert_eq!(cluster, 12);
+    // Claims that hold all that is asked for lead nowhere.
+    assert_eq!(listed(r#"fields = { role = "text" }"#, r#", keep = ["role"]"#).0, 2);
+    // Rows that are no records are asked for by whoever has read their claims.
+    assert_eq!(listed(r#"value = "text""#, "").0, 3);
+}
+
+#[test]
 fn slices_are_physical_on_cassandra_and_redis_only() {
     let sliced = r#"
         immutable = true
