@@ -16,13 +16,19 @@
 
 #[path = "cassandra/by_hand.rs"]
 mod by_hand;
+#[path = "cassandra/cores.rs"]
+mod cores;
 #[path = "fair.rs"]
 #[allow(dead_code)]
 mod fair;
+#[path = "cassandra/report.rs"]
+mod report;
 #[path = "cassandra/typed.rs"]
 mod typed;
 
+use cores::Cores;
 use fair::{median, quartiles};
+use report::{APART, HEAD, LINES_HEAD, SHARED, SIZES_HEAD, SPENT_HEAD, WHY};
 use servers::cassandra::Cassandra;
 use std::fmt::Write as _;
 use std::future::Future;
@@ -152,16 +158,35 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
     fill(&entrants).await;
     agree(server, &entrants).await;
     let mut text = HEAD.to_string();
+    let cores = Cores::new();
     let fresh = Arc::new(AtomicU64::new(1_000_000));
+    for (title, is_apart) in [(APART, true), (SHARED, false)] {
+        cores.place(server.id(1).unwrap(), is_apart);
+        text.push_str(title);
+        text.push_str(&measure(server, &entrants, settings, &fresh).await);
+    }
+    if settings.only.is_empty() {
+        text.push_str(&sizes(server, settings).await);
+    }
+    text
+}
+
+/// What both reach, line by line, and the processor time that they and the server use for it.
+async fn measure(
+    server: &Cassandra,
+    entrants: &[Clients; 2],
+    settings: &Settings,
+    fresh: &Arc<AtomicU64>,
+) -> String {
     // A server compiles itself while it is young, at the cost of whoever is served.
     let lines = || LINES.into_iter().filter(|(name, ..)| name.contains(&settings.only));
     for (_, kind, callers, _) in lines().chain(lines()) {
-        for entrant in &entrants {
-            turn(entrant, kind, callers, WARM_UP, &fresh).await;
+        for entrant in entrants {
+            turn(entrant, kind, callers, WARM_UP, fresh).await;
         }
     }
     let processes = [std::process::id(), server.id(1).unwrap()];
-    let mut spent = SPENT_HEAD.to_string();
+    let (mut text, mut spent) = (LINES_HEAD.to_string(), SPENT_HEAD.to_string());
     for (name, kind, callers, target) in lines() {
         let mut rates = [Vec::new(), Vec::new()];
         let mut times = [[Duration::ZERO; 2]; 2];
@@ -170,7 +195,7 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
             // Each is first as often as the other.
             for place in [round % 2, 1 - round % 2] {
                 let before = processes.map(processor_time);
-                let rate = turn(&entrants[place], kind, callers, settings.turn, &fresh).await;
+                let rate = turn(&entrants[place], kind, callers, settings.turn, fresh).await;
                 for (number, process) in processes.into_iter().enumerate() {
                     times[place][number] += processor_time(process) - before[number];
                 }
@@ -194,11 +219,7 @@ async fn run(server: &Cassandra, settings: &Settings) -> String {
         writeln!(spent, "| {name} | {own:.0} | {by_hand:.0} | {servers:.0} | {by_hands:.0} |")
             .unwrap();
     }
-    text.push_str(&spent);
-    if settings.only.is_empty() {
-        text.push_str(&sizes(server, settings).await);
-    }
-    text
+    text + &spent
 }
 
 /// Writes the messages that pages are asked of, and sees that both answer the same.
@@ -326,63 +347,3 @@ async fn sizes(server: &Cassandra, settings: &Settings) -> String {
     text.push_str(WHY);
     text
 }
-
-const HEAD: &str = "\
-# The chat on Cassandra, beside the driver by hand
-
-`cargo run --release -p bench --bin cassandra` makes this report. It starts one node of its own
-(Cassandra 5.0, `commitlog_sync: batch`, on the machine of its callers); both contenders have a
-keyspace on it, with the same tables, and use the same driver with prepared statements at
-LOCAL_QUORUM. They answer the same and write the same before they are measured, and have both worked
-for a while on everything that is. Both have four clients, each with connections of its own, among
-whom sixteen callers are shared out; one caller has the first of them.
-
-- **Keyway**: typed calls of the chat's keyspace. Who may make a call is asked, a message gets its
-  id and its time slice, the slice is in the directory, a page says whether more follow.
-- **by hand**: statements written for these three questions alone, with the same time slices and
-  directory, the same timestamps, and one message more read to know whether more follow.
-
-Both make a struct of each message, with its ids and its text, and have the allocator of the program
-`keyway`. Calls a second; the ratio is the
-median over rounds in which both took turns, with its quartiles.
-
-| what | Keyway | by hand | ratio | quartiles | target |
-|---|---|---|---|---|---|
-";
-
-const SPENT_HEAD: &str = "
-## Processor time
-
-Of the client and of the server, in µs a call; they share two cores.
-
-| what | Keyway | by hand | its server | by hand's server |
-|---|---|---|---|---|
-";
-
-const SIZES_HEAD: &str = "
-## A page of a growing channel
-
-What the newest page of 50 costs, as a multiple of what it costs in the first channel. The channels
-are asked in turns, in an order that changes, and only once all of them are filled.
-
-| messages in the channel | slices in its directory | a page |
-|---|---|---|
-";
-
-const WHY: &str = "
-The messages of all lines but the last are really there, in the slice of today, since they were
-written today. A channel of 10 M messages grows over years: its messages lie in slices of five days,
-of which a page reads the newest, and what grows with the channel is the directory of slices. That
-is simulated: the last line has a directory as long as 10 M messages would make it.
-
-## Where lines are lost
-
-Both contenders send one request for a message, a LOGGED BATCH for a join and two requests for a
-page, counted at the server for pages; once Keyway has asked a channel's directory it sends these
-two at once, so that one caller waits once. What a call costs Keyway's side more stands above. It
-finds out which partition and which statement a key or a range is, it makes the key of each row and
-holds it against the range, and it judges who may call. The client shares two cores with the server,
-so that whatever it does is taken from the server too; with one caller both cores have forgotten
-what they knew by the time an answer comes. The times of the server are those of the same requests:
-where they differ, that is how much a line moves by itself.
-";
