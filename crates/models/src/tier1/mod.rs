@@ -34,6 +34,7 @@
 //!
 //! - Rows, entries and claims that end, claims written anew, several rows in one set, checks,
 //!   counters, slices, rows without versions: the simulation in `tier1/tests` has them.
+//! - Readers, and reads that are behind what was accepted: the simulation has both.
 //! - A store that remembers ids of commits. The model's forgets, which asks more of the protocol.
 //! - Waiting for a claim in flight. The model fences at once: a wait is one order of the steps.
 //! - A claim is looked at when the conflict is reported. In the code another request lies between,

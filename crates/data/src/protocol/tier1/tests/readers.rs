@@ -39,7 +39,9 @@ impl World {
 
     async fn look(&self, process: usize, sought: &Sought) -> Result<()> {
         let mut session = self.session(process, 0);
-        let before = self.people_with(sought);
+        let mut before = self.people_with(sought);
+        // What nobody has seen may be missed.
+        before.retain(|key, _| !self.wire.is_unseen(key));
         let found = self.found(&mut session, sought).await?;
         let of = (&*self.people, &*self.people.indexes[sought.number]);
         let rows = rows_by(&mut session, of, &found, self.rules).await?;

@@ -17,12 +17,17 @@
 //! what was sent later by a clock that is behind. Where a batch reaches one place, as on Redis
 //! Cluster, whatever arrives last wins.
 //!
+//! On such a store a read is by a quorum, and a judged batch whose sender was not answered may be
+//! accepted and yet not there for it: the read answers what was before. That ends for good when
+//! somebody has read the new row, since what is read is repaired, when its sender is answered, and
+//! when the next judged batch reaches the place, since that finishes what was accepted.
+//!
 //! Every fault is counted by its kind, so that a test can tell that each has happened.
 
 use crate::clock::{Milliseconds, SeededRandom};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::PartitionedMemory;
-use crate::schema::{Schema, Space};
+use crate::schema::{Place, Schema, Space};
 use crate::store::judge::count_of;
 use crate::store::{
     Batch, CommitId, Description, Expect, Key, Outcome, Page, Reach, Row, Scan, Store, Total,
@@ -89,6 +94,8 @@ pub(super) enum Fault {
     Full,
     /// A reader met an entry or a claim whose row does not hold it, or has ended.
     Misled,
+    /// A read was answered with the row before one that nobody has seen yet.
+    Behind,
 }
 
 /// What a request is for.
@@ -105,7 +112,7 @@ pub(super) enum Step {
 
 impl Fault {
     /// Every kind there is.
-    pub const ALL: [Fault; 18] = [
+    pub const ALL: [Fault; 19] = [
         Fault::ReadRefused,
         Fault::CommitRefused,
         Fault::ReplyLost,
@@ -124,6 +131,7 @@ impl Fault {
         Fault::Overruled,
         Fault::Full,
         Fault::Misled,
+        Fault::Behind,
     ];
 }
 
@@ -151,6 +159,14 @@ enum Reply {
     Outcome(Result<Outcome>),
 }
 
+/// What a judged batch has written, and nobody has seen.
+struct Unseen {
+    /// The request that brought it.
+    by: u64,
+    /// What lay there before.
+    before: Vec<(Key, Option<Row>)>,
+}
+
 struct State {
     next: u64,
     waiting: BTreeMap<u64, Request>,
@@ -174,6 +190,8 @@ struct State {
     written: BTreeMap<Key, (Stamp, u64)>,
     /// Every addition there was, in order, and what the counter came to.
     added: Vec<Added>,
+    /// Where something was written that nobody has seen, by its place.
+    unseen: BTreeMap<Place, Unseen>,
     /// What rows of others must be when a set is committed: one of these, by its run.
     guards: BTreeMap<CommitId, Vec<(Key, Expect)>>,
     /// A set that was committed though none of its guards held.
@@ -201,6 +219,8 @@ pub(super) struct Door {
 pub(super) struct Wire {
     pub store: PartitionedMemory,
     pub reach: Reach,
+    /// Whether what was read once is read by everybody from then on.
+    repairs: bool,
     schema: OnceLock<Arc<Schema>>,
     state: Mutex<State>,
 }
@@ -212,7 +232,7 @@ impl std::fmt::Debug for Wire {
 }
 
 impl Wire {
-    pub fn new(store: PartitionedMemory) -> Self {
+    pub fn new(store: PartitionedMemory, repairs: bool) -> Self {
         let reach = store.describe().blind;
         let trace = std::env::var_os("SIMULATION_TRACE").map(|_| Vec::new());
         let state = State {
@@ -229,11 +249,12 @@ impl Wire {
             last: BTreeMap::new(),
             written: BTreeMap::new(),
             added: Vec::new(),
+            unseen: BTreeMap::new(),
             guards: BTreeMap::new(),
             unguarded: None,
             trace,
         };
-        Wire { store, reach, schema: OnceLock::new(), state: Mutex::new(state) }
+        Wire { store, reach, repairs, schema: OnceLock::new(), state: Mutex::new(state) }
     }
 
     /// Something happens to one request or reply, if there is one.
@@ -292,7 +313,9 @@ impl Wire {
                 Reply::Page(Err(unavailable()))
             }
             (Request::Scan(scan), _) => Reply::Page(self.store.scan(&scan).now_or_never().unwrap()),
-            (Request::Get(keys), _) => Reply::Rows(self.store.get(&keys).now_or_never().unwrap()),
+            (Request::Get(keys), _) => {
+                Reply::Rows(self.read(state, &keys, fault.is_multiple_of(2)))
+            }
             (Request::Commit(_), 0) => {
                 state.count(Fault::CommitRefused);
                 Reply::Outcome(Err(unavailable()))
@@ -327,7 +350,65 @@ impl Wire {
         }
     }
 
+    /// Rows as a quorum answers them, which may be behind what nobody has seen yet.
+    fn read(&self, state: &mut State, keys: &[Key], is_behind: bool) -> Result<Vec<Option<Row>>> {
+        let mut rows = self.store.get(keys).now_or_never().unwrap()?;
+        let mut seen = Vec::new();
+        for (key, row) in keys.iter().zip(&mut rows) {
+            let place = self.place(key);
+            let Some(unseen) = state.unseen.get(&place) else { continue };
+            let Some((_, before)) = unseen.before.iter().find(|(of, _)| of == key) else {
+                continue;
+            };
+            if is_behind {
+                *row = before.clone();
+                state.count(Fault::Behind);
+            } else if self.repairs {
+                seen.push(place);
+            }
+        }
+        state.unseen.retain(|place, _| !seen.contains(place));
+        Ok(rows)
+    }
+
+    fn place(&self, key: &Key) -> Place {
+        self.schema.get().unwrap().place(key).unwrap()
+    }
+
+    /// Whether reads may miss what lies under a key now.
+    pub fn is_unseen(&self, key: &Key) -> bool {
+        let unseen = self.state.lock().unwrap();
+        let of_place = unseen.unseen.get(&self.place(key));
+        of_place.is_some_and(|unseen| unseen.before.iter().any(|(of, _)| of == key))
+    }
+
+    /// Where a batch is judged, on a store whose reads may be behind; what was accepted there is
+    /// finished by it.
+    fn judged(&self, state: &mut State, sent: &Sent) -> Option<Place> {
+        let batch = &sent.batch;
+        if self.reach != Reach::Store || sent.stamp.is_some() || is_blind(batch) {
+            return None;
+        }
+        let mut keys = batch.writes.iter().map(Write::key);
+        let place = self.place(keys.next().or(batch.checks.first().map(|check| &check.key))?);
+        state.unseen.remove(&place);
+        Some(place)
+    }
+
     fn arrive(&self, state: &mut State, sent: &Sent) -> Result<Outcome> {
+        let place = self.judged(state, sent);
+        let keys = || sent.batch.writes.iter().map(|write| write.key().clone());
+        let before: Vec<_> = keys().map(|key| (self.lying(&key), key)).collect();
+        let outcome = self.written(state, sent);
+        let is_new = before.iter().any(|(row, key)| *row != self.lying(key));
+        if let Some(place) = place.filter(|_| is_new) {
+            let before = before.into_iter().map(|(row, key)| (key, row)).collect();
+            state.unseen.insert(place, Unseen { by: sent.number, before });
+        }
+        outcome
+    }
+
+    fn written(&self, state: &mut State, sent: &Sent) -> Result<Outcome> {
         let version = |key: &Key| self.lying(key).map(|row| row.version);
         let mut sent = sent.clone();
         match self.reach {
@@ -551,6 +632,9 @@ impl State {
             self.count(Fault::ReplyReordered);
         }
         self.answered = self.answered.max(number);
+        if matches!(reply, Reply::Outcome(Ok(Outcome::Committed { .. }))) {
+            self.unseen.retain(|_, unseen| unseen.by != number);
+        }
         self.replies.insert(number, reply);
     }
 

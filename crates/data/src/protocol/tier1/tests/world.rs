@@ -124,14 +124,16 @@ pub(super) struct Wish {
 }
 
 impl World {
-    pub fn new(seed: u64, rules: Rules) -> Self {
+    /// A world of a seed, by these rules; and whether what was read once is read by everybody.
+    pub fn new(seed: u64, rules: Rules, repairs: bool) -> Self {
         let chance = SeededRandom::new(seed);
         let remembers = chance.number().is_multiple_of(2);
         let store = match chance.number().is_multiple_of(2) {
             true => PartitionedMemory::new(),
             false => PartitionedMemory::of_places(),
         };
-        let wire = Arc::new(Wire::new(if remembers { store } else { store.forgetting() }));
+        let store = if remembers { store } else { store.forgetting() };
+        let wire = Arc::new(Wire::new(store, repairs));
         let door = |process: usize| Door { wire: wire.clone(), process };
         let schema = door(0).ensure(&super::parts::keyspace()).now_or_never().unwrap().unwrap();
         let collection = |name: &str| schema.collection(name).unwrap().clone();
