@@ -19,6 +19,7 @@ mod joins;
 mod like;
 mod load;
 mod promises;
+mod seen;
 #[path = "../common/seen.rs"]
 mod seen_common;
 mod settings;
