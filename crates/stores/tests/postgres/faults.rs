@@ -283,6 +283,50 @@ fn a_commit_that_is_still_under_way_is_waited_for() {
     });
 }
 
+/// Ends the backend that is in the middle of COMMIT, once; the transaction it had.
+const END_COMMIT: &str = "\
+    SELECT backend_xid::text, pg_terminate_backend(pid) FROM pg_stat_activity \
+    WHERE datname = current_database() AND wait_event = 'PgSleep' AND query = 'COMMIT'";
+
+/// The backend is ended in the middle of COMMIT: nothing of it is there, and the batch is done once
+/// by another.
+#[test]
+fn a_backend_that_is_ended_in_the_middle_of_commit_is_found_out() {
+    let server = Postgres::shared();
+    let database = server.database();
+    runtime().block_on(async {
+        let store = open(&server.url(&database));
+        let schema = store.ensure(&data::suite::keyspace().unwrap()).await.unwrap();
+        let (client, connection) =
+            tokio_postgres::connect(&server.url(&database), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(&slow_commit(false)).await.unwrap();
+        for number in 1..=3_u8 {
+            let batch = note_and_count(&schema, number);
+            let end = async {
+                loop {
+                    if let Some(row) = client.query_opt(END_COMMIT, &[]).await.unwrap() {
+                        assert!(row.get::<_, bool>(1));
+                        break row.get::<_, String>(0);
+                    }
+                    sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let end = timeout(Duration::from_secs(15), end);
+            let (outcome, ended) = join(store.commit(&batch), end).await;
+            let ended = ended.expect("a backend is in the middle of COMMIT");
+            let Outcome::Committed { totals } = outcome.unwrap() else {
+                panic!("{number} is a conflict");
+            };
+            assert_eq!(totals[0].value, i64::from(number), "counted twice, or not at all");
+            let row = client.query_one(WRITTEN, &[&ended]).await.unwrap();
+            // The notes, the outcomes, and the one counter of them all.
+            let written = (row.get::<_, i64>(0), row.get::<_, i64>(1));
+            assert_eq!(written, (i64::from(number) * 2 + 1, 0), "{number}: of who was ended");
+        }
+    });
+}
+
 #[test]
 fn a_server_out_of_reach_is_told_and_nothing_is_lost_when_it_returns() {
     let server = Postgres::shared();
