@@ -25,6 +25,7 @@ use rusqlite::types::Value as Stored;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use stores::sqlite::{self, SqliteStore};
@@ -132,6 +133,17 @@ fn count_rows(path: &Path) -> i64 {
         connection.query_row(&text, [], |row| row.get::<_, i64>(0)).unwrap()
     };
     tables.iter().map(count).sum()
+}
+
+/// What the machine's own SQLite answers, which is another version than ours: each column of one row.
+fn row_elsewhere(path: &Path, text: &str) -> Vec<String> {
+    let program = "import json, sqlite3, sys; \
+        row = sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone(); \
+        print(json.dumps([str(column) for column in row]))";
+    let mut command = Command::new("python3");
+    let output = command.args(["-c", program]).arg(path).arg(text).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// One row of a plain SELECT.
@@ -258,12 +270,10 @@ fn plain_sql_joins_what_keyway_wrote() {
             "order_id": order, "cents": cents, "tags": ["gift"], "status": status});
         call(&runtime, "x", "put_order", &order).unwrap();
     }
-    let joined = row(
-        &path,
-        "SELECT c.name, count(*), sum(o.cents), max(date(o.at)), group_concat(j.value) \
+    let join = "SELECT c.name, count(*), sum(o.cents), max(date(o.at)), group_concat(j.value) \
          FROM customers c JOIN orders o USING (customer_id), json_each(o.tags) j \
-         WHERE o.status = 'paid' AND o.at >= '2026-11-14' GROUP BY c.customer_id ORDER BY c.name",
-    );
+         WHERE o.status = 'paid' AND o.at >= '2026-11-14' GROUP BY c.customer_id ORDER BY c.name";
+    let joined = row(&path, join);
     let expected = [
         text("Ann"),
         Stored::Integer(2),
@@ -272,6 +282,7 @@ fn plain_sql_joins_what_keyway_wrote() {
         text("gift,gift"),
     ];
     assert_eq!(joined, expected);
+    assert_eq!(row_elsewhere(&path, join), ["Ann", "2", "625", "2026-11-16", "gift,gift"]);
     // The index is a table like any other, in its own order.
     let listed = row(
         &path,
