@@ -37,8 +37,18 @@
 //! | C5 | a cursor of somebody else | `reads/cursors.rs`; `hostile.rs` |
 //! | C8 | another's row that answers differently from a missing one | `reads/admit.rs` |
 //!
-//! Files are this crate's where no other is named. C2, C6 and C7 are about serving calls to others:
-//! they come with that.
+//! | C2 | tokens that are stored, shown twice or guessed | server `src/access/secret.rs` |
+//! | C6 | answers for one caller kept for all | server `tests/http/access.rs` |
+//! | C7 | names of tools with signs that clients refuse | server `src/mcp/tools.rs` |
+//!
+//! Files are this crate's where no other is named. Those of writes, X1 and X3 are told here on
+//! memory; every store is held to the same by scripts of the suite (`src/suite/patterns`), and
+//! real servers by faults under load (stores `kill_patterns`, `redis`, `redis_cluster`, `postgres`,
+//! `cassandra`).
+//!
+//! D1 to D4 are about histories of documents, whose verbs run later; what they need of keys, D1's
+//! whole segments, is K2. E1 to E4 are an application's own rules about what it stores: here a row
+//! with other bytes under the same key is K10.
 
 #![allow(
     clippy::unwrap_used,
