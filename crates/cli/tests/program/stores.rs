@@ -3,6 +3,7 @@
 
 use crate::{Directory, SHOP, command, keyway, keyway_with, root};
 use serde_json::json;
+use servers::cassandra::Cassandra;
 use servers::postgres::Postgres;
 use servers::redis::RedisServer;
 use servers::redis_cluster::RedisCluster;
@@ -198,14 +199,13 @@ fn noted(directory: &Directory) -> Option<(String, String)> {
 /// answers what it says then.
 fn killed_and_run_again(
     (directory, file): (&Directory, &str),
-    from: &str,
+    (from, to): (&str, &str),
     rows: usize,
     meanwhile: impl FnOnce(),
 ) -> serde_json::Value {
     let filled = keyway_with(&["import", file, "--store", from], &pictures(rows, 30), &[]);
     assert_eq!(filled.status, 0, "{}", filled.complaint);
-    let to = format!("engine:{}?durability=process", directory.path("target"));
-    let copy = ["copy", file, "--from", from, "--to", &to, "--json"];
+    let copy = ["copy", file, "--from", from, "--to", to, "--json"];
     let mut child = command(&copy).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {
         assert!(child.try_wait().unwrap().is_none(), "the copy was not killed in time");
@@ -229,6 +229,11 @@ fn killed_and_run_again(
     assert_eq!(said["compared"], rows);
     assert_eq!(said["resumed"], true);
     said
+}
+
+/// An engine to copy to.
+fn target(directory: &Directory) -> String {
+    format!("engine:{}?durability=process", directory.path("target"))
 }
 
 /// A shop of pictures only.
@@ -256,7 +261,40 @@ fn a_copy_that_is_killed_goes_on() {
     const ROWS: usize = 30_000;
     let directory = Directory::new("stores-killed-sqlite");
     let from = format!("sqlite:{}?durability=process", directory.path("source.db"));
-    went_on(&killed_and_run_again((&directory, &own_file(&directory)), &from, ROWS, || ()), ROWS);
+    let (file, to) = (own_file(&directory), target(&directory));
+    went_on(&killed_and_run_again((&directory, &file), (&from, &to), ROWS, || ()), ROWS);
+}
+
+/// Every kind is a source and a target once. A row of files and of Cassandra takes longer.
+#[test]
+fn a_copy_that_is_killed_goes_on_between_all_kinds() {
+    const RING: [(&str, usize); 6] = [
+        ("engine", 4_000),
+        ("files", 8_000),
+        ("postgres", 15_000),
+        ("sqlite", 10_000),
+        ("cassandra", 8_000),
+        ("redis", 20_000),
+    ];
+    for (number, (from, rows)) in RING.into_iter().enumerate() {
+        let (to, _) = RING[(number + 1) % RING.len()];
+        let directory = Directory::new(&format!("stores-killed-{from}"));
+        let (redis, postgres) = (RedisServer::start(&[]), Postgres::shared());
+        let url = |kind: &str| match kind {
+            "sqlite" => format!("sqlite:{}?durability=process", directory.path("a.db")),
+            "postgres" => format!("{}?durability=process", postgres.url(&postgres.database())),
+            "redis" => redis.url(),
+            "cassandra" => {
+                format!("{}?replication=1", Cassandra::shared().url(&format!("ring_{from}")))
+            }
+            kind => format!("{kind}:{}?durability=process", directory.path(kind)),
+        };
+        // Without the pattern that reaches several places.
+        let file = directory.write("pictures.toml", PICTURES);
+        let said = killed_and_run_again((&directory, &file), (&url(from), &url(to)), rows, || ());
+        println!("{from} to {to}: {} of {rows} were left", said["copied"]);
+        went_on(&said, rows);
+    }
 }
 
 #[test]
@@ -267,10 +305,8 @@ fn a_copy_from_redis_that_is_killed_goes_on() {
     let fill = "for n = 1, 20000 do redis.call('SET', 'other:' .. n, '') end";
     redis.cli(&["EVAL", fill, "0"]);
     let directory = Directory::new("stores-killed-redis");
-    went_on(
-        &killed_and_run_again((&directory, &own_file(&directory)), &redis.url(), ROWS, || ()),
-        ROWS,
-    );
+    let (file, urls) = (own_file(&directory), (&*redis.url(), &*target(&directory)));
+    went_on(&killed_and_run_again((&directory, &file), urls, ROWS, || ()), ROWS);
 }
 
 #[test]
@@ -281,7 +317,8 @@ fn a_copy_from_a_cluster_that_is_killed_goes_on() {
     // Without the pattern that reaches several places.
     let file = directory.write("pictures.toml", PICTURES);
     let from = format!("{}?durability=process", cluster.url());
-    went_on(&killed_and_run_again((&directory, &file), &from, ROWS, || ()), ROWS);
+    let to = target(&directory);
+    went_on(&killed_and_run_again((&directory, &file), (&from, &to), ROWS, || ()), ROWS);
 }
 
 #[test]
@@ -289,8 +326,9 @@ fn a_collection_begins_anew_where_redis_was_started_again_meanwhile() {
     const ROWS: usize = 10_000;
     let mut redis = RedisServer::start(&["--appendonly", "yes"]);
     let (directory, from) = (Directory::new("stores-killed-restarted"), redis.url());
-    let said =
-        killed_and_run_again((&directory, &own_file(&directory)), &from, ROWS, || redis.restart());
+    let (file, to) = (own_file(&directory), target(&directory));
+    let again = || redis.restart();
+    let said = killed_and_run_again((&directory, &file), (&from, &to), ROWS, again);
     assert_eq!(said["begun_anew"], "pictures");
     assert!(said["copied"].as_u64().unwrap() >= ROWS as u64, "{said}");
 }
