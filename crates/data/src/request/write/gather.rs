@@ -9,22 +9,22 @@
 //! as they were read. A step that fails does not end the attempt: a later one may find that all of
 //! it was done before, which goes ahead of every failure.
 
+mod reading;
+
 use super::defaults::segments;
 use super::inputs::Known;
 use super::part::{Applied, Part};
 use super::rows::RowSet;
 use super::script::{Action, Look, Script, ScriptStep};
-use super::steps::missing;
 use crate::change::CounterAdd;
 use crate::clock::Milliseconds;
-use crate::entries::split_claim;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::inputs::Inputs;
 use crate::request::segments::Filling;
 use crate::session::Session;
-use crate::store::{Key, Keyed, Row};
+use crate::store::{Key, Keyed};
 use crate::value::Value;
-use keyspace::model::Verb;
+use keyspace::model::{Atomicity, Verb};
 
 /// One attempt.
 pub(super) struct Work<'a> {
@@ -119,9 +119,12 @@ impl<'a> Work<'a> {
     /// Does everything up to the commit.
     pub async fn gather(&mut self, session: &mut Session<'_>) -> Result<()> {
         loop {
-            let wanted = self.advance()?;
+            let mut wanted = self.advance()?;
             if wanted.is_empty() || self.is_stale {
                 return Ok(());
+            }
+            if session.schema().kind().atomicity() == Atomicity::Group {
+                self.read_along(&mut wanted)?;
             }
             let rows = session.get(&wanted).await?;
             for (key, row) in wanted.into_iter().zip(rows) {
@@ -289,67 +292,6 @@ impl<'a> Work<'a> {
                 work.state = State::Located;
             }
         }
-        Ok(())
-    }
-
-    /// Whether all that a step must know of its rows is known; asks for the rest.
-    fn is_read(
-        &mut self,
-        number: usize,
-        step: &ScriptStep<'_>,
-        wanted: &mut Vec<Key>,
-    ) -> Result<bool> {
-        let mut all = true;
-        if matches!(&step.action, Action::Run(part) if !part.reads) {
-            return Ok(all);
-        }
-        for place in self.work(number)?.places.clone() {
-            let row = self.rows.get_mut(place)?;
-            let known = match &step.action {
-                Action::Check(_) => row.was_read(),
-                Action::Run(_) => row.is_known(),
-            };
-            all &= known;
-            if !known && !row.wanted {
-                row.wanted = true;
-                wanted.push(row.key.clone());
-            }
-        }
-        Ok(all)
-    }
-
-    fn take_in(&mut self, key: &Key, row: Option<Row>) -> Result<()> {
-        if let Some(state) = self.rows.find_mut(key) {
-            return state.take_in(row, self.now);
-        }
-        for number in 0..self.steps.len() {
-            let work = self.work(number)?;
-            let asks = work.claim.as_ref().is_some_and(|claim| claim.key == *key);
-            if asks && work.state == State::Claimed {
-                self.take_in_claim(number, row.clone())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A claim leads to the row that holds the value.
-    fn take_in_claim(&mut self, number: usize, row: Option<Row>) -> Result<()> {
-        let Action::Check(look) = &step_of(self.script, number)?.action else {
-            return Err(misplaced());
-        };
-        let Some(row) = row.filter(|row| row.is_live(self.now)) else {
-            self.fail(number, 0, missing(look));
-            return self.end(number, State::Failed).map(|_| ());
-        };
-        let (owner, _) = split_claim(&row.value)?;
-        let segments = look.collection.key.decode(&owner)?;
-        let place = self.rows.locate(look.collection, owner, segments);
-        let work = self.work_mut(number)?;
-        if let Some(claim) = &mut work.claim {
-            claim.found = Some(Keyed { key: claim.key.clone(), row });
-        }
-        work.places = vec![place];
-        work.state = State::Located;
         Ok(())
     }
 

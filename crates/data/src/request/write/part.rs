@@ -12,7 +12,9 @@ use crate::request::inputs::{InputScope, Inputs};
 use crate::schema::CollectionSchema;
 use crate::store::Version;
 use crate::value::Value;
-use keyspace::model::{Assignment, Expression, ExpressionKind, Pattern, Type, Verb};
+use keyspace::model::{
+    Assignment, DefaultValue, Expression, ExpressionKind, Pattern, Segment, Type, Verb,
+};
 use std::sync::Arc;
 
 /// One change.
@@ -67,6 +69,12 @@ impl Part<'_> {
     /// Whether it adds.
     pub fn adds(&self) -> bool {
         self.pattern.verb == Verb::Add
+    }
+
+    /// Whether its rows are new, as their keys have just been made.
+    pub fn makes_ids(&self) -> bool {
+        let made = |segment: &Segment| matches!(segment.default, Some(DefaultValue::New(_)));
+        self.pattern.verb == Verb::Insert && self.collection.model.key.segments().any(made)
     }
 
     /// A problem of this collection.
