@@ -5,8 +5,9 @@
 use crate::process::{Folder, Process, Recipe, free_port};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The package that brings the server and its command line.
 const PACKAGE: &str = "redis-server";
@@ -77,6 +78,30 @@ impl RedisServer {
         self.process.restart();
     }
 
+    /// From now on each sync of its log takes so long, until what is answered is dropped. Needs
+    /// `strace`, which must be there and may look.
+    pub fn slow_disk(&self, sync: Duration) -> SlowDisk {
+        let id = self.process.id().expect("the server runs").to_string();
+        let delay = format!("inject=fdatasync,fsync:delay_enter={}", sync.as_micros());
+        let started = Command::new("strace")
+            .args(["-f", "-q", "-p", &id, "-e", "trace=fdatasync,fsync", "-e", &delay])
+            .args(["-o", "/dev/null"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let tracer = started.unwrap_or_else(|error| {
+            panic!("`strace` cannot be started ({error}): install the package `strace`")
+        });
+        let slow = SlowDisk(tracer);
+        let threads = PathBuf::from(format!("/proc/{id}/task"));
+        let begun = Instant::now();
+        while !is_traced(&threads) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "`strace` may not look");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        slow
+    }
+
     fn wait(&mut self) {
         let address = self.address();
         self.process.wait_until(|| answers(&address));
@@ -91,6 +116,29 @@ impl RedisServer {
         });
         String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').to_string()
     }
+}
+
+/// A disk that takes its time. It is as fast as before when this is dropped.
+#[derive(Debug)]
+pub struct SlowDisk(Child);
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        // One that has ended with the server cannot be killed, only waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether somebody looks at every thread of a process.
+fn is_traced(threads: &std::path::Path) -> bool {
+    let threads: Vec<_> = std::fs::read_dir(threads).into_iter().flatten().flatten().collect();
+    let is_looked_at = |thread: &std::fs::DirEntry| {
+        let status = std::fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+        tracer.is_some_and(|tracer| tracer.trim() != "0")
+    };
+    !threads.is_empty() && threads.iter().all(is_looked_at)
 }
 
 /// Whether a server answers, and has loaded what it keeps.

@@ -21,6 +21,7 @@ mod claims;
 mod cluster;
 mod commit;
 mod connection;
+mod durability;
 mod error;
 mod fields;
 mod layout;

@@ -6,12 +6,13 @@
 //! | a cluster or not, as was asked | one script reaches every key, or those of one slot |
 //! | the user's rights | a script that is refused a command tears its batch (see `rights`) |
 //! | `maxmemory-policy noeviction` | an evicted row would leave its entries behind |
-//! | `appendonly`, `appendfsync` | what an acknowledged commit survives |
+//! | the settings of its log | what an acknowledged commit survives (see `durability`) |
 //! | replicas | one that takes over may lack the last commits |
 
 use super::cluster::Cluster;
 use super::commit::question;
 use super::connection::Connection;
+use super::durability::Log;
 use super::error::{Fault, failed, fault, unexpected};
 use super::{Options, Within, rights};
 use data::clock::Milliseconds;
@@ -116,8 +117,8 @@ pub(super) async fn inspect(
     if !is_cluster && is_followed(&info) {
         remarks.push(FOLLOWED.to_string());
     }
-    let Settings { policy, appends, syncs } = settings;
-    let durability = durability(appends.as_deref(), syncs.as_deref(), options, &mut remarks)?;
+    let Settings { policy, log } = settings;
+    let durability = log.durability(options.durability, &mut remarks)?;
     Ok(Server { durability, remarks, policy })
 }
 
@@ -135,8 +136,7 @@ fn is_followed(info: &str) -> bool {
 /// The settings that matter, as far as they are known.
 struct Settings {
     policy: Option<String>,
-    appends: Option<String>,
-    syncs: Option<String>,
+    log: Log,
 }
 
 impl Settings {
@@ -148,11 +148,12 @@ impl Settings {
         let is_appended = |is: &str| if is == "0" { "no" } else { "yes" };
         let (policy_told, appends_told) =
             (told(info, "maxmemory_policy"), told(info, "aof_enabled").map(is_appended));
-        Ok(Settings {
-            policy: policy.or_else(|| policy_told.map(str::to_string)),
+        let log = Log {
             appends: appends.or_else(|| appends_told.map(str::to_string)),
             syncs: setting(connection, "appendfsync").await?,
-        })
+            rests: setting(connection, "no-appendfsync-on-rewrite").await?,
+        };
+        Ok(Settings { policy: policy.or_else(|| policy_told.map(str::to_string)), log })
     }
 }
 
@@ -176,70 +177,6 @@ fn check_version(version: &str) -> Result<()> {
     Err(Error::new(ErrorKind::Unsupported, "the Redis server is too old")
         .with("version", version)
         .with("version_least", format!("{major}.{minor}")))
-}
-
-/// What a server keeps that writes no log, where nothing was asked for.
-const KEEPS_NOTHING: &str = "the server writes no log of its commits (`appendonly no`): when it \
-                             ends, acknowledged ones may be lost. Set `appendonly yes`, or say \
-                             `durability=none` in the URL";
-
-/// What a server keeps that writes its log to the disk later.
-const SYNCS_LATE: &str = "the server does not wait for its disk (`appendfsync` is not `always`): a \
-                          power cut may take the commits acknowledged last, as a rule those of a \
-                          second. Set `appendfsync always`, or say `durability=process` in the URL";
-
-/// What is known of a server that writes a log and hides its settings.
-const SYNCS_UNKNOWN: &str = "the server does not show its settings: whether a commit survives a \
-                             power cut is not known";
-
-/// What a commit survives by these settings; refused if that is less than was asked for.
-fn durability(
-    appends: Option<&str>,
-    syncs: Option<&str>,
-    options: &Options,
-    remarks: &mut Vec<String>,
-) -> Result<Durability> {
-    let given = match (appends, syncs) {
-        (Some("yes"), Some("always")) => Durability::Power,
-        (Some("yes"), Some(_)) => Durability::Process,
-        (Some("yes"), None) => {
-            remarks.push(SYNCS_UNKNOWN.to_string());
-            return Ok(options.durability.unwrap_or(Durability::Process));
-        }
-        (Some(_), _) => Durability::None,
-        (None, _) => {
-            remarks.push(
-                "the server does not show its settings: what a commit survives is not known"
-                    .to_string(),
-            );
-            // Nothing that was asked for can be checked; it is taken at its word.
-            return Ok(options.durability.unwrap_or(Durability::None));
-        }
-    };
-    let Some(wanted) = options.durability else {
-        let less = match given {
-            Durability::Power => None,
-            Durability::Process => Some(SYNCS_LATE),
-            Durability::None => Some(KEEPS_NOTHING),
-        };
-        remarks.extend(less.map(str::to_string));
-        return Ok(given);
-    };
-    if given < wanted {
-        let fix = match wanted {
-            Durability::Power => "appendonly yes and appendfsync always",
-            _ => "appendonly yes",
-        };
-        return Err(Error::new(
-            ErrorKind::Mismatch,
-            "the Redis server keeps less than was asked for: change its settings, or ask for less",
-        )
-        .with("durability", wanted)
-        .with("it_gives", given)
-        .with("set", fix));
-    }
-    // What was asked for is what is promised.
-    Ok(wanted)
 }
 
 impl Server {
@@ -346,10 +283,6 @@ fn text_of(value: Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn options(durability: Option<Durability>) -> Options {
-        Options { durability, ..Options::default() }
-    }
-
     #[test]
     fn old_versions_are_refused() {
         for version in ["", "6.2.14", "5.0", "x"] {
@@ -361,48 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_promised_is_what_the_settings_give() {
-        let of = |appends, syncs, wanted| {
-            durability(Some(appends), Some(syncs), &options(wanted), &mut Vec::new())
-        };
-        assert_eq!(of("yes", "always", None).unwrap(), Durability::Power);
-        assert_eq!(of("yes", "everysec", None).unwrap(), Durability::Process);
-        assert_eq!(of("no", "always", None).unwrap(), Durability::None);
-        assert_eq!(of("yes", "always", Some(Durability::None)).unwrap(), Durability::None);
-        let told = |appends, syncs, wanted| {
-            let mut remarks = Vec::new();
-            durability(Some(appends), syncs, &options(wanted), &mut remarks).unwrap();
-            remarks.join("\n")
-        };
-        assert_eq!(told("yes", Some("always"), None), "");
-        assert_eq!(told("yes", Some("everysec"), None), SYNCS_LATE);
-        assert_eq!(told("no", Some("everysec"), None), KEEPS_NOTHING);
-        // Whoever says what is enough need not be told.
-        assert_eq!(told("yes", Some("everysec"), Some(Durability::Process)), "");
-        assert_eq!(told("no", None, Some(Durability::None)), "");
-        assert_eq!(told("yes", None, Some(Durability::Power)), SYNCS_UNKNOWN);
-        for (appends, syncs, wanted) in
-            [("yes", "everysec", Durability::Power), ("no", "always", Durability::Process)]
-        {
-            let error = of(appends, syncs, Some(wanted)).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Mismatch);
-            assert!(error.to_string().contains("appendonly yes"), "{error}");
-        }
-    }
-
-    #[test]
     fn replicas_are_counted() {
         let of = |count: &str| is_followed(&format!("role:master\r\n{count}\r\nmaster_failover"));
         assert!(of("connected_slaves:1") && of("connected_slaves:12"));
         assert!(!of("connected_slaves:0") && !of("connected_slaves:") && !of("other:1"));
-    }
-
-    #[test]
-    fn settings_that_are_not_shown_are_remarked_upon() {
-        let mut remarks = Vec::new();
-        let found = durability(None, None, &options(None), &mut remarks).unwrap();
-        assert_eq!((found, remarks.len()), (Durability::None, 1));
-        let asked = options(Some(Durability::Power));
-        assert_eq!(durability(None, None, &asked, &mut remarks).unwrap(), Durability::Power);
     }
 }

@@ -14,19 +14,31 @@ async fn opened(server: &RedisServer, durability: Option<Durability>) -> data::R
     RedisStore::open(Options { durability, ..at(server.port()) }).await
 }
 
+/// The settings of a log.
+fn log<'s>(syncs: &'s str, rests: &'s str) -> Vec<&'s str> {
+    let settings = ["--appendonly", "yes", "--appendfsync", syncs];
+    [settings.as_slice(), &["--no-appendfsync-on-rewrite", rests]].concat()
+}
+
 #[test]
 fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
     use Durability::{None as Nothing, Power, Process};
+    let each_second = "so may a kill while the disk is slow";
+    // What is said where nothing was asked for, and where `process` was.
     let cases = [
-        (vec!["--appendonly", "yes", "--appendfsync", "always"], Power, ""),
+        (log("always", "no"), Power, "", "", ""),
         (
-            vec!["--appendonly", "yes", "--appendfsync", "everysec"],
+            log("always", "yes"),
             Process,
-            "a power cut may take the commits acknowledged last",
+            "while it writes its log anew",
+            "",
+            "no-appendfsync-on-rewrite no",
         ),
-        (vec![], Nothing, "when it ends, acknowledged ones may be lost"),
+        (log("everysec", "no"), Process, each_second, each_second, "appendfsync always"),
+        (log("no", "no"), Process, "of up to half a minute", "", "appendfsync always"),
+        (vec![], Nothing, "when it ends, acknowledged ones may be lost", "", "appendonly yes"),
     ];
-    for (settings, given, remark) in cases {
+    for (settings, given, remark, remark_of_process, fix) in cases {
         let server = RedisServer::start(&settings);
         in_runtime(async {
             let store = opened(&server, None).await.unwrap();
@@ -36,14 +48,18 @@ fn it_promises_what_the_settings_give_and_refuses_to_promise_more() {
             for wanted in [Nothing, Process, Power] {
                 match opened(&server, Some(wanted)).await {
                     Ok(store) => {
-                        assert!(wanted <= given);
+                        assert!(wanted <= given, "{settings:?}: {wanted}");
                         assert_eq!(store.describe().durability, wanted);
-                        // Whoever says what is enough need not be told.
-                        assert_eq!(store.remarks(), [""; 0]);
+                        // Whoever says what is enough is told only what takes of that.
+                        let said = if wanted == Process { remark_of_process } else { "" };
+                        let remarks = store.remarks().join("\n");
+                        assert!(remarks.contains(said), "{settings:?}: {remarks}");
+                        assert_eq!(remarks.is_empty(), said.is_empty(), "{remarks}");
                     }
                     Err(error) => {
                         assert!(wanted > given, "{error}");
                         assert_eq!(error.kind(), ErrorKind::Mismatch);
+                        assert!(error.to_string().contains(fix), "{error}");
                     }
                 }
             }
