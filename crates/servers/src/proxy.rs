@@ -8,7 +8,8 @@
 //! ```
 //!
 //! It knows no protocol: a request is recognised by bytes in it, and whatever a driver sends
-//! between two replies is one turn.
+//! between two replies is one turn. What it sends to several nodes of a cluster before any of them
+//! has answered is one turn too, if the proxies before them count together.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -17,6 +18,11 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long the replies of a cluster are held: whatever was sent together with their requests has
+/// come to its own proxy by then.
+const HELD: Duration = Duration::from_millis(5);
 
 /// On which side of a request a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +69,19 @@ struct Shared {
     is_refusing: AtomicBool,
     /// Whether nothing is carried, as by a network that swallows everything.
     is_stalled: AtomicBool,
-    turns: AtomicU64,
+    count: Arc<Count>,
     /// Which turns are counted; all of them without it.
     count_by: Mutex<Option<CountBy>>,
     cuts: AtomicU64,
+}
+
+/// The turns of one proxy, or of all before the nodes of a cluster.
+#[derive(Debug, Default)]
+struct Count {
+    turns: AtomicU64,
+    /// Whether the driver speaks next, whichever connection it takes; without it each connection
+    /// has turns of its own.
+    together: Option<Arc<AtomicBool>>,
 }
 
 /// Which request is cut.
@@ -81,6 +96,18 @@ struct Rule {
 impl Proxy {
     /// A proxy before the server at this address, `127.0.0.1:6379`.
     pub fn start(server: &str) -> Proxy {
+        Proxy::counting(server, Arc::default())
+    }
+
+    /// A proxy before each of so many nodes of one cluster, which say later where they are. Each
+    /// counts the turns of all.
+    pub fn of_cluster(nodes: usize) -> Vec<Proxy> {
+        let together = Some(Arc::new(AtomicBool::new(true)));
+        let count = Arc::new(Count { together, ..Count::default() });
+        (0..nodes).map(|_| Proxy::counting("", count.clone())).collect()
+    }
+
+    fn counting(server: &str, count: Arc<Count>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let port = listener.local_addr().expect("a listener has an address").port();
         let shared = Arc::new(Shared {
@@ -91,7 +118,7 @@ impl Proxy {
             is_closed: AtomicBool::new(false),
             is_refusing: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
-            turns: AtomicU64::new(0),
+            count,
             count_by: Mutex::default(),
             cuts: AtomicU64::new(0),
         });
@@ -155,7 +182,7 @@ impl Proxy {
     /// How often the driver has spoken after the server did: the round trips of a driver that
     /// waits for each.
     pub fn turns(&self) -> u64 {
-        self.shared.turns.load(Ordering::SeqCst)
+        self.shared.count.turns.load(Ordering::SeqCst)
     }
 
     /// Counts only some turns from now on. Of a connection that is there already, what it said
@@ -208,8 +235,9 @@ impl Shared {
             return;
         };
         lock(&self.open).extend([kept_driver, kept_server]);
+        let together = self.count.together.clone();
         let talk = Arc::new(Talk {
-            is_driver_next: true.into(),
+            is_driver_next: together.unwrap_or_else(|| Arc::new(true.into())),
             is_swallowing: false.into(),
             is_left_out: false.into(),
         });
@@ -230,7 +258,7 @@ impl Shared {
             }
             let is_turn = talk.is_driver_next.swap(false, Ordering::SeqCst);
             if is_turn && self.is_counted(read, talk) {
-                self.turns.fetch_add(1, Ordering::SeqCst);
+                self.count.turns.fetch_add(1, Ordering::SeqCst);
             }
             match self.met(&mut tail, read) {
                 Some(Cut::Before) => break,
@@ -264,6 +292,9 @@ impl Shared {
             }
             if talk.is_swallowing.load(Ordering::SeqCst) || self.is_lost(&mut tail, read) {
                 break;
+            }
+            if self.count.together.is_some() {
+                std::thread::sleep(HELD);
             }
             talk.is_driver_next.store(true, Ordering::SeqCst);
             if to.write_all(read).is_err() {
@@ -320,7 +351,7 @@ impl Shared {
 /// What the two threads of a connection know of each other.
 #[derive(Debug)]
 struct Talk {
-    is_driver_next: AtomicBool,
+    is_driver_next: Arc<AtomicBool>,
     is_swallowing: AtomicBool,
     /// Whether its turns are not counted.
     is_left_out: AtomicBool,
@@ -416,7 +447,7 @@ mod tests {
         proxy.stall(true);
         let mut new = TcpStream::connect(proxy.address()).unwrap();
         for stream in [&mut stream, &mut new] {
-            stream.set_read_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             assert_eq!(ask(stream, "line\n"), None);
         }
         proxy.stall(false);
@@ -434,10 +465,38 @@ mod tests {
         stream.set_nodelay(true).unwrap();
         for piece in ["ab", "cd\n"] {
             stream.write_all(piece.as_bytes()).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(stream.read(&mut [0; 8]).unwrap_or(0), 0);
         assert_eq!(seen.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn what_is_sent_to_several_nodes_together_is_one_turn() {
+        let proxies = Proxy::of_cluster(2);
+        let (mut streams, mut servers) = (Vec::new(), Vec::new());
+        for proxy in &proxies {
+            let (server, seen) = counting();
+            proxy.redirect(&server);
+            servers.push(seen);
+            streams.push(TcpStream::connect(proxy.address()).unwrap());
+        }
+        for turn in 1..=3 {
+            for stream in &mut streams {
+                stream.write_all(b"line\n").unwrap();
+            }
+            for stream in &mut streams {
+                let mut answer = [0; 2];
+                stream.read_exact(&mut answer).unwrap();
+            }
+            assert_eq!((proxies[0].turns(), proxies[1].turns()), (turn, turn));
+        }
+        // One after the other they are two.
+        for stream in &mut streams {
+            assert!(ask(stream, "line\n").is_some());
+        }
+        assert_eq!(proxies[0].turns(), 5);
+        assert!(servers.iter().all(|seen| seen.load(Ordering::SeqCst) == 4));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A Redis Cluster of a test's own: six nodes on loopback, three masters with a replica each.
+//! A Redis Cluster of a test's own: six nodes on loopback, three masters with a replica each; or
+//! three masters alone behind proxies, which count what is asked of them.
 //!
 //! ```text
 //! nodes 0 1 2 ── masters at first, 5,461 slots or so each        kill, pause, fail over
@@ -11,6 +12,7 @@
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
 use crate::process::{Folder, Process, Recipe};
+use crate::proxy::Proxy;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -19,8 +21,9 @@ use std::time::{Duration, Instant};
 
 /// The package that brings the server and its command line.
 const PACKAGE: &str = "redis-server";
-/// Nodes of a cluster.
+/// Nodes of a cluster, and masters among them at first.
 const NODES: usize = 6;
+const MASTERS: usize = 3;
 /// How far the port of a node's bus is from its own.
 const BUS: u16 = 10_000;
 /// The first port that is tried, and how many there are: no system gives these, or those of their
@@ -51,15 +54,36 @@ impl RedisCluster {
 
     /// Starts six nodes with these settings, joins them, and waits until all agree.
     pub fn start(settings: &[&str]) -> RedisCluster {
-        let ports = free_ports();
-        let nodes = ports.into_iter().map(|port| Node::start(port, settings)).collect();
+        let ports = free_ports(NODES).into_iter();
+        RedisCluster::joined(ports.map(|port| Node::start(port, settings)).collect())
+    }
+
+    /// Starts three masters without replicas, each of which tells everybody that it listens where
+    /// its proxy does. Nobody else than who asks goes through these.
+    pub fn start_behind_proxies() -> (RedisCluster, Vec<Proxy>) {
+        let proxies = Proxy::of_cluster(MASTERS);
+        let of = |(port, proxy): (u16, &Proxy)| {
+            proxy.redirect(&format!("127.0.0.1:{port}"));
+            let (told, bus) = (proxy.port().to_string(), (port + BUS).to_string());
+            Node::start(
+                port,
+                &["--cluster-announce-port", &told, "--cluster-announce-bus-port", &bus],
+            )
+        };
+        let nodes = free_ports(MASTERS).into_iter().zip(&proxies).map(of).collect();
+        (RedisCluster::joined(nodes), proxies)
+    }
+
+    /// Joins nodes, three masters and replicas of them, and waits until all agree.
+    fn joined(nodes: Vec<Node>) -> RedisCluster {
         let mut cluster = RedisCluster { nodes };
-        for number in 0..NODES {
+        for number in 0..cluster.nodes.len() {
             cluster.wait_for(number);
         }
+        let replicas = (cluster.nodes.len() / MASTERS - 1).to_string();
         let mut words = vec!["--cluster".to_string(), "create".to_string()];
-        words.extend((0..NODES).map(|number| cluster.address(number)));
-        words.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_string));
+        words.extend((0..cluster.nodes.len()).map(|number| cluster.address(number)));
+        words.extend(["--cluster-replicas", &replicas, "--cluster-yes"].map(str::to_string));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let said = run(&words);
         assert!(said.contains("[OK] All 16384 slots covered"), "no cluster was made:\n{said}");
@@ -84,7 +108,7 @@ impl RedisCluster {
 
     /// Its store URL, without parameters.
     pub fn url(&self) -> String {
-        let addresses: Vec<String> = (0..NODES).map(|number| self.address(number)).collect();
+        let addresses: Vec<String> = self.numbers().map(|number| self.address(number)).collect();
         format!("redis-cluster://{}", addresses.join(","))
     }
 
@@ -96,7 +120,8 @@ impl RedisCluster {
 
     /// What `redis-cli` prints for these words at the node that has their key.
     pub fn cli_anywhere(&self, words: &[&str]) -> String {
-        let node = (0..NODES).find(|number| self.nodes.get(*number).is_some_and(Node::is_running));
+        let node =
+            self.numbers().find(|number| self.nodes.get(*number).is_some_and(Node::is_running));
         let port = self.port(node.expect("a node runs")).to_string();
         run(&[&["-c", "-p", port.as_str()], words].concat())
     }
@@ -104,7 +129,7 @@ impl RedisCluster {
     /// The nodes that are masters, as they say themselves.
     pub fn masters(&self) -> Vec<usize> {
         let is_master = |number: &usize| self.cli(*number, &["ROLE"]).starts_with("master");
-        (0..NODES).filter(is_master).collect()
+        self.numbers().filter(is_master).collect()
     }
 
     /// The master of a slot, as most say.
@@ -133,7 +158,7 @@ impl RedisCluster {
             let role = self.cli(*number, &["ROLE"]);
             role.starts_with("slave") && role.lines().any(|line| line == port)
         };
-        let found = (0..NODES).find(follows);
+        let found = self.numbers().find(follows);
         found.unwrap_or_else(|| panic!("node {master} has no replica"))
     }
 
@@ -255,17 +280,22 @@ impl RedisCluster {
     /// Waits until every node that runs says that all is well, and every replica follows.
     pub fn wait_until_whole(&self) {
         wait("the nodes never agreed", || {
-            let running = (0..NODES).filter(|number| self.node(*number).is_running());
+            let known = format!("cluster_known_nodes:{}", self.nodes.len());
+            let running = self.numbers().filter(|number| self.node(*number).is_running());
             running.into_iter().all(|number| {
                 let info = self.cli(number, &["CLUSTER", "INFO"]);
                 let role = self.cli(number, &["ROLE"]);
                 let follows = role.starts_with("master") || role.contains("connected");
                 info.contains("cluster_state:ok")
                     && info.contains("cluster_slots_ok:16384")
-                    && info.contains("cluster_known_nodes:6")
+                    && info.contains(&known)
                     && follows
             })
         });
+    }
+
+    fn numbers(&self) -> std::ops::Range<usize> {
+        0..self.nodes.len()
     }
 
     fn wait_for(&mut self, node: usize) {
@@ -336,11 +366,11 @@ fn wait(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Ports that nobody listens on at the moment, nor on those of their buses.
-fn free_ports() -> Vec<u16> {
+fn free_ports(wanted: usize) -> Vec<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = PORTS;
     let mut found = Vec::new();
-    while found.len() < NODES {
+    while found.len() < wanted {
         let tried = NEXT.fetch_add(1, Ordering::Relaxed);
         assert!(tried < count, "loopback has no free ports");
         // Tests that run at the same time begin elsewhere.

@@ -6,11 +6,16 @@
 //!
 //! An error of one question is told with the key it is about. On a cluster all questions of one
 //! request are about one slot. What the answers mean is not known here.
+//!
+//! A reply comes whole, and whoever shares the connection waits for it. Where the rows of a page
+//! may be any size, a script asks about one after the other until there is enough (`rows.lua`).
 
 use super::RedisStore;
 use super::error::{failed, foreign, unexpected};
 use super::fields::{Field, count};
+use super::place::BYTES_AT_ONCE;
 use super::protocol::{Part, Reader, Request};
+use super::script::Arguments;
 use bytes::Bytes;
 use data::{Error, ErrorKind, Result};
 
@@ -31,6 +36,38 @@ impl Questions {
         self.request.text(command.as_bytes());
         self.request.text(name);
         more.iter().for_each(|argument| self.request.text(argument));
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.request.commands()
+    }
+
+    /// The same for the script that ends where there is enough: of a list and of rows, each so many
+    /// questions.
+    fn by_row(&self, counts: &[usize]) -> Option<Arguments> {
+        let mut reader = self.request.read();
+        let mut call = Arguments::default();
+        call.values.number(BYTES_AT_ONCE);
+        for count in counts {
+            call.values.number(count);
+            for _ in 0..*count {
+                let Part::Many(texts) = reader.part()? else { return None };
+                let mut text = || match reader.part()? {
+                    Part::Text(text) => Some(text),
+                    _ => None,
+                };
+                call.values.push(text()?);
+                let key = text()?.to_vec();
+                let number = call.key(key, b'*');
+                call.values.number(number);
+                call.values.number(texts.checked_sub(2)?);
+                for _ in 2..texts {
+                    call.values.push(text()?);
+                }
+            }
+        }
+        Some(call)
     }
 }
 
@@ -187,5 +224,23 @@ impl RedisStore {
             }
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Asks about a list and its rows, of which each has so many questions, until there is enough;
+    /// how many rows that are: one at least, if there is any.
+    pub(super) async fn answers_until_enough(
+        &self,
+        questions: Questions,
+        counts: &[usize],
+    ) -> Result<(Answered, usize)> {
+        let call = questions.by_row(counts).ok_or_else(unexpected)?;
+        let reply = self.told(&self.rows_script, &call).await.map_err(failed)?;
+        let mut reader = Reader::new(&reply);
+        let (Some(Part::Many(_)), Some(Part::Number(rows))) = (reader.part(), reader.part()) else {
+            return Err(unexpected());
+        };
+        let replies = reply.slice_ref(reader.rest());
+        let rows = usize::try_from(rows).map_err(|_| unexpected())?;
+        Ok((Answered { replies, request: questions.request }, rows))
     }
 }

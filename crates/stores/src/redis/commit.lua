@@ -20,7 +20,10 @@ local at, step = 3, #keys + 1
 
 -- [outcome] A batch that was committed is not done again.
 if id ~= '' then
-  local before = call('GET', keys[1])
+  local before = redis.pcall('GET', keys[1])
+  if type(before) == 'table' then -- something else than we would have written
+    return { 'type', 1, call('TYPE', keys[1])['ok'], 'string' }
+  end
   if before then return 'done' .. before end
 end
 -- [/outcome]

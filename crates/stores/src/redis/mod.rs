@@ -99,6 +99,7 @@ pub struct RedisStore {
     commit_script: Script,
     claims_script: Script,
     mark_script: Script,
+    rows_script: Script,
     ready: RwLock<Option<Arc<Ready>>>,
     walks: Walks,
     /// Where the next sweep goes on.
@@ -161,6 +162,7 @@ impl RedisStore {
             commit_script: Script::new(commit_script),
             claims_script: Script::new(include_str!("claims.lua")),
             mark_script: Script::new(include_str!("mark.lua")),
+            rows_script: Script::new(include_str!("rows.lua")),
             ready: RwLock::default(),
             walks: Walks::default(),
             swept: Mutex::default(),

@@ -17,6 +17,15 @@ use data::schema::KeyShape;
 use keyspace::layout::redis::RedisType;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Bytes of rows that are read at once, as far as it is known how large they are: a few pages'.
+pub(super) const BYTES_AT_ONCE: usize = 16 << 20;
+/// Rows that are read at once before any was weighed. Each has 2 MiB at most, so that one reply has
+/// half a gigabyte at the very worst. Of more a script reads until there is enough: it takes the
+/// server several times as long as plain questions, which is no way for what is known to be small.
+const ROWS_UNKNOWN: usize = 256;
+/// Rows that are read at once, however small they are.
+const ROWS_MOST: usize = 4_096;
+
 /// Where the rows, entries or claims of one space lie.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -132,13 +141,26 @@ impl Place {
     /// Rows that may be read at once, of so many that are lacking, so that they fit into a few
     /// pages' bytes. Where the list says all, nothing is read beside it.
     pub(super) fn rows_at_once(&self, lacks: usize) -> usize {
-        const BYTES: usize = 16 << 20;
         let most = match self.weight.load(Ordering::Relaxed) {
             _ if self.is_all_in_list() => lacks,
-            0 => 256,
-            weight => (BYTES / weight).clamp(8, 4_096),
+            0 => ROWS_UNKNOWN,
+            weight => (BYTES_AT_ONCE / weight).clamp(8, ROWS_MOST),
         };
         most.min(lacks)
+    }
+
+    /// Rows that may be listed at once. Where nothing is known of them all are: they are not read
+    /// in one piece, but until there is enough.
+    pub(super) fn rows_listed(&self, lacks: usize) -> usize {
+        match self.weight.load(Ordering::Relaxed) {
+            0 => lacks.min(ROWS_MOST),
+            _ => self.rows_at_once(lacks),
+        }
+    }
+
+    /// Whether so many rows might be more than is read at once.
+    pub(super) fn may_be_too_much(&self, rows: usize) -> bool {
+        self.rows_at_once(rows) < rows
     }
 
     /// Takes note of how large rows are.

@@ -80,9 +80,14 @@ impl Request {
         }
     }
 
+    /// Reads the commands, each so many texts.
+    pub(super) fn read(&self) -> Reader<'_> {
+        Reader::new(self.bytes.get(MULTI.len()..).unwrap_or_default())
+    }
+
     /// The first text behind the name of the command with this number, from 0: its key.
     pub(super) fn key(&self, number: usize) -> Vec<u8> {
-        let mut reader = Reader::new(self.bytes.get(MULTI.len()..).unwrap_or_default());
+        let mut reader = self.read();
         for _ in 0..number {
             if reader.skip().is_none() {
                 return Vec::new();

@@ -12,7 +12,7 @@
 //! name (`through`).
 
 use super::RedisStore;
-use super::answers::Questions;
+use super::answers::{Answered, Questions};
 use super::error::unexpected;
 use super::layout::{Layout, Place, What};
 use super::listing::{Directory, Listing, SLICES_AT_ONCE};
@@ -109,12 +109,11 @@ impl RedisStore {
     /// Some members of a sorted set and their rows; says why the page ends, if it does.
     async fn stretch(&self, of: &Scanned<'_>, page: &mut Filling<'_>) -> Result<Option<End>> {
         let range = rest_of(page);
-        let most = of.place.rows_at_once(page.lacks());
+        let most = of.place.rows_listed(page.lacks());
         let name = of.list.template.name(&of.layout.naming, &of.group.values, None)?;
         let listing = Listing { names: vec![name], most, range: &range, directory: None };
         let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
-        let is_last = found.keys < most;
-        Ok(fill(page, found.rows).or(is_last.then_some(End::Range)))
+        Ok(fill(page, found.rows).or(found.is_last.then_some(End::Range)))
     }
 
     /// A group that is cut in slices: which there are, what is in them, the rows.
@@ -145,16 +144,15 @@ impl RedisStore {
             if names.is_empty() {
                 return Ok(page.ended(End::Range));
             }
-            let most = of.place.rows_at_once(page.lacks());
+            let most = of.place.rows_listed(page.lacks());
             let directory = Some((&asked, named.as_slice()));
             let listing = Listing { names, most, range: &range, directory };
             // Without an answer the slices are others by now.
             let Some(found) = self.found(of, &listing).await? else { continue };
-            let is_last = found.keys < most;
             if let Some(end) = fill(&mut page, found.rows) {
                 return Ok(page.ended(end));
             }
-            match (is_last, named.len() < SLICES_AT_ONCE) {
+            match (found.is_last, named.len() < SLICES_AT_ONCE) {
                 (true, true) => return Ok(page.ended(End::Range)),
                 (true, false) => passed = named.last().map(|last| last.to_vec()),
                 (false, _) => {}
@@ -172,45 +170,60 @@ impl RedisStore {
         let mut keys = listing.keys(of, &members.each)?;
         let mut seen = answered.kept(members.whole);
         if of.place.is_all_in_list() {
+            let is_last = keys.len() < listing.most;
             let rows = keys.into_iter().map(|key| (key, Some(bare())));
-            let rows: Vec<_> = rows.collect();
-            return Ok(Some(Rows { keys: rows.len(), rows }));
+            return Ok(Some(Rows { is_last, rows: rows.collect() }));
         }
         for _ in 0..CHANGES_MAX {
             if keys.is_empty() {
-                return Ok(Some(Rows { keys: 0, rows: Vec::new() }));
+                return Ok(Some(Rows { is_last: true, rows: Vec::new() }));
             }
-            let mut questions = Questions::about(keys.len() + 2);
-            listing.ask(of, &mut questions)?;
-            let parts = keys.iter().map(|key| of.place.parts(key)).collect::<Result<Vec<_>>>()?;
-            for row in &parts {
-                of.place.ask_more(of.layout, row, &mut questions)?;
-            }
-            let answered = self.answers(questions).await?;
+            let (answered, count) = self.listed(of, listing, &keys).await?;
             let Some(again) = listing.members(&answered)? else { return Ok(None) };
             let mut answers = again.behind;
-            let mut rows = Vec::with_capacity(parts.len());
-            for row in &parts {
-                rows.push(of.place.answer_more(of.layout, row, &mut answers)?);
+            let mut rows = Vec::with_capacity(count);
+            for key in keys.iter().take(count) {
+                rows.push(of.place.answer_more(of.layout, &of.place.parts(key)?, &mut answers)?);
             }
-            drop(parts);
             of.place.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
+            let is_last = keys.len() < listing.most && rows.len() == keys.len();
             if again.whole == seen {
-                let rows: Vec<_> = keys.into_iter().zip(rows).collect();
-                return Ok(Some(Rows { keys: rows.len(), rows }));
+                return Ok(Some(Rows { is_last, rows: keys.into_iter().zip(rows).collect() }));
             }
             let mut known: HashMap<Vec<u8>, Option<Row>> = keys.into_iter().zip(rows).collect();
             (keys, seen) = (listing.keys(of, &again.each)?, answered.kept(again.whole));
             if keys.iter().all(|key| known.contains_key(key)) {
-                let count = keys.len();
+                let is_last = keys.len() < listing.most;
                 let rows = keys.into_iter().map(|key| {
                     let row = known.remove(&key).flatten();
                     (key, row)
                 });
-                return Ok(Some(Rows { keys: count, rows: rows.collect() }));
+                return Ok(Some(Rows { is_last, rows: rows.collect() }));
             }
         }
         Err(Error::new(ErrorKind::Busy, "a group changes faster than it can be read"))
+    }
+
+    /// A list again and the rows of its members, at one instant; of how many, where all might be
+    /// too much.
+    async fn listed(
+        &self,
+        of: &Scanned<'_>,
+        listing: &Listing<'_>,
+        keys: &[Vec<u8>],
+    ) -> Result<(Answered, usize)> {
+        let mut questions = Questions::about(keys.len() + 2);
+        listing.ask(of, &mut questions)?;
+        let mut counts = vec![questions.count()];
+        for key in keys {
+            let before = questions.count();
+            of.place.ask_more(of.layout, &of.place.parts(key)?, &mut questions)?;
+            counts.push(questions.count() - before);
+        }
+        match of.place.may_be_too_much(keys.len()) {
+            true => self.answers_until_enough(questions, &counts).await,
+            false => Ok((self.answers(questions).await?, keys.len())),
+        }
     }
 
     /// A range over several groups, or rows without a list: the whole database is looked through
@@ -249,12 +262,12 @@ impl RedisStore {
         }
         loop {
             let range = rest_of(&page);
-            let most = of.place.rows_at_once(page.lacks());
+            let most = of.place.rows_listed(page.lacks());
             let names = vec![name.clone()];
             let listing = Listing { names, most, range: &range, directory: None };
             let Some(found) = self.found(of, &listing).await? else { return Err(unexpected()) };
-            let is_last = found.keys < most;
-            if let Some(end) = fill(&mut page, found.rows).or(is_last.then_some(End::Range)) {
+            let is_last = found.is_last.then_some(End::Range);
+            if let Some(end) = fill(&mut page, found.rows).or(is_last) {
                 return Ok(page.ended(end));
             }
         }
@@ -288,8 +301,8 @@ pub(super) fn bare() -> Row {
 
 /// Keys with their rows; a row may be gone while its member is still there.
 struct Rows {
-    /// How many members there were.
-    keys: usize,
+    /// Whether the list has no more members than these.
+    is_last: bool,
     rows: Vec<(Vec<u8>, Option<Row>)>,
 }
 

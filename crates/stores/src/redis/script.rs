@@ -1,16 +1,19 @@
-//! Scripts: a text the server keeps under its hash, sent whole at first and then by its hash.
+//! Scripts: a text the server keeps under its hash, sent whole at first and then by its hash; to
+//! each node of a cluster.
 //!
 //! The server forgets scripts when it is restarted, and when somebody tells it to; then one more
 //! message is needed, and nothing has been done by the first.
 
+use super::cluster::Address;
 use super::error::{Fault, fault};
 use super::protocol::Request;
 use super::servers::Servers;
 use bytes::Bytes;
 use redis::RedisResult;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
 use tokio::time::Instant;
 
 /// A script.
@@ -18,15 +21,18 @@ use tokio::time::Instant;
 pub(super) struct Script {
     text: String,
     hash: String,
-    /// Whether a server has run it.
+    /// Whether the server has run it, if there is one.
     is_known: AtomicBool,
+    /// The nodes of a cluster that have run it.
+    known: RwLock<HashSet<Address>>,
 }
 
 impl Script {
     /// A script of this text.
     pub(super) fn new(text: &str) -> Script {
         let hash = redis::Script::new(text).get_hash().to_string();
-        Script { text: text.to_string(), hash, is_known: AtomicBool::new(false) }
+        let text = text.to_string();
+        Script { text, hash, is_known: AtomicBool::new(false), known: RwLock::default() }
     }
 
     /// Runs the script with these keys and arguments, once.
@@ -36,7 +42,8 @@ impl Script {
         call: &Arguments,
         until: Instant,
     ) -> RedisResult<Bytes> {
-        if self.is_known.load(Ordering::Relaxed) {
+        let node = servers.node_of(call.name(1));
+        if self.is_known_to(node.as_ref()) {
             let by_hash = call.request("EVALSHA", &self.hash);
             match servers.send(call.name(1), by_hash.sent(), until).await {
                 Err(error) if fault(&error) == Fault::NoScript => {}
@@ -46,9 +53,25 @@ impl Script {
         let whole = call.request("EVAL", &self.text);
         let answer = servers.send(call.name(1), whole.sent(), until).await;
         if answer.is_ok() {
-            self.is_known.store(true, Ordering::Relaxed);
+            self.keep_known(node);
         }
         answer
+    }
+
+    fn is_known_to(&self, node: Option<&Address>) -> bool {
+        match node {
+            None => self.is_known.load(Ordering::Relaxed),
+            Some(node) => self.known.read().unwrap_or_else(PoisonError::into_inner).contains(node),
+        }
+    }
+
+    fn keep_known(&self, node: Option<Address>) {
+        match node {
+            None => self.is_known.store(true, Ordering::Relaxed),
+            Some(node) => {
+                self.known.write().unwrap_or_else(PoisonError::into_inner).insert(node);
+            }
+        }
     }
 }
 

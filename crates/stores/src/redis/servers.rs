@@ -3,7 +3,7 @@
 //! Whoever asks gives the name of a key, and all names of one request have one slot. What is asked
 //! of a whole database is asked of each of its masters.
 
-use super::cluster::{Cluster, Redirects, slot};
+use super::cluster::{Address, Cluster, Redirects, slot};
 use super::connection::Connection;
 use bytes::Bytes;
 use redis::RedisResult;
@@ -45,6 +45,14 @@ impl Servers {
         match self {
             Servers::One(connection) => Ok(connection.clone()),
             Servers::Cluster(cluster) => cluster.master(slot(name)),
+        }
+    }
+
+    /// The node of a cluster that has a key of this name, as far as is known.
+    pub(super) fn node_of(&self, name: &[u8]) -> Option<Address> {
+        match self {
+            Servers::One(_) => None,
+            Servers::Cluster(cluster) => cluster.map().owner(slot(name)).cloned(),
         }
     }
 

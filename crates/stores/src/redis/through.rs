@@ -19,7 +19,7 @@ use super::member::{Group, ListKind};
 use super::scan::{Scanned, bare};
 use data::Result;
 use data::store::limits::PAGE_BYTES_MAX;
-use data::store::{End, Joined, Key, Keyed, Page, Through};
+use data::store::{End, Joined, Key, Keyed, Page, Row, Through};
 
 /// How often a list may change while its rows are read; then they are read apart.
 const CHANGES_MAX: usize = 4;
@@ -36,7 +36,7 @@ impl RedisStore {
         let place = layout.place(index.key.space)?;
         let is_apart = self.servers.is_cluster() || place.is_all_in_list();
         // The script that reads claims ends by itself where there is enough.
-        let is_small = index.model.unique || place.rows_at_once(scan.rows) == scan.rows;
+        let is_small = index.model.unique || place.rows_listed(scan.rows) == scan.rows;
         if is_apart || scan.range.is_empty() || !is_small {
             return Ok(None);
         }
@@ -66,32 +66,38 @@ impl RedisStore {
                 return Ok(Some(Joined { entries, rows: Vec::new() }));
             }
             let answered = self.both(&both, &listing, &keys).await?;
-            let Some(answered) = answered else { return Ok(None) };
+            let Some((answered, read)) = answered else { return Ok(None) };
             let mut again = listing.members(&answered)?.ok_or_else(unexpected)?;
             if again.whole == seen {
                 let is_last = keys.len() < listing.most;
-                return both.join((keys, is_last), &mut again.behind);
+                return both.join((keys, is_last), read, &mut again.behind);
             }
             (keys, seen) = (listing.keys(&of, &again.each)?, answered.kept(again.whole));
         }
         Ok(None)
     }
 
-    /// A list again, its entries and their rows, all at one instant.
+    /// A list again, its entries and their rows, all at one instant; of how many entries, unless a
+    /// script that reads claims says so in its answer.
     async fn both(
         &self,
         both: &Both<'_>,
         listing: &Listing<'_>,
         keys: &[Vec<u8>],
-    ) -> Result<Option<Answered>> {
+    ) -> Result<Option<(Answered, Option<usize>)>> {
         if let Some(claims) = &both.claims {
             let call = claims.call(both.of, listing, (keys, both.through.named))?;
-            return self.claimed(&call).await;
+            return Ok(self.claimed(&call).await?.map(|answered| (answered, None)));
         }
         let mut questions = Questions::about(keys.len() * 2 + 2);
         listing.ask(both.of, &mut questions)?;
-        both.ask(keys, &mut questions)?;
-        self.answers(questions).await.map(Some)
+        let counts = both.ask(keys, &mut questions)?;
+        let named = keys.len().min(both.through.named);
+        if both.of.place.may_be_too_much(keys.len()) || both.rows.may_be_too_much(named) {
+            let (answered, read) = self.answers_until_enough(questions, &counts).await?;
+            return Ok(Some((answered, Some(read))));
+        }
+        Ok(Some((self.answers(questions).await?, Some(keys.len()))))
     }
 }
 
@@ -106,18 +112,22 @@ struct Both<'b> {
 }
 
 impl Both<'_> {
-    /// Asks for entries, and for the rows that the first of them name.
-    fn ask(&self, keys: &[Vec<u8>], questions: &mut Questions) -> Result<()> {
+    /// Asks for entries, and with each of the first for the row that it names; how many questions
+    /// the list has, and each entry.
+    fn ask(&self, keys: &[Vec<u8>], questions: &mut Questions) -> Result<Vec<usize>> {
         let Scanned { layout, place, .. } = self.of;
-        for key in keys {
+        let mut counts = vec![questions.count()];
+        for (number, key) in keys.iter().enumerate() {
+            let before = questions.count();
             place.ask_more(layout, &place.parts(key)?, questions)?;
+            if number < self.through.named {
+                let entry = Keyed { key: Key::from(key.clone()), row: bare() };
+                let owner = self.through.owner(&entry)?;
+                self.rows.ask(layout, &self.rows.parts(owner.as_ref())?, questions)?;
+            }
+            counts.push(questions.count() - before);
         }
-        for key in keys.iter().take(self.through.named) {
-            let entry = Keyed { key: Key::from(key.clone()), row: bare() };
-            let owner = self.through.owner(&entry)?;
-            self.rows.ask(layout, &self.rows.parts(owner.as_ref())?, questions)?;
-        }
-        Ok(())
+        Ok(counts)
     }
 
     /// The page that the answers are; nothing if some of it is not for this range or not there, so
@@ -125,29 +135,42 @@ impl Both<'_> {
     fn join(
         &self,
         (mut keys, is_last): (Vec<Vec<u8>>, bool),
+        read: Option<usize>,
         answers: &mut Answers<'_>,
     ) -> Result<Option<Joined>> {
         let Scanned { layout, place, .. } = self.of;
-        let mut end = if is_last { End::Range } else { End::Rows };
-        if self.claims.is_some() {
-            let read = usize::try_from(answers.number()?).map_err(|_| unexpected())?;
-            end = if read < keys.len() { End::Bytes } else { end };
-            keys.truncate(read);
-        }
+        let read = match read {
+            Some(read) => read,
+            None => usize::try_from(answers.number()?).map_err(|_| unexpected())?,
+        };
+        let end = match (read < keys.len(), is_last) {
+            (true, _) => End::Bytes,
+            (false, true) => End::Range,
+            (false, false) => End::Rows,
+        };
+        keys.truncate(read);
         let mut entries = Vec::with_capacity(keys.len());
-        for key in keys {
+        let mut rows = Vec::new();
+        for (number, key) in keys.into_iter().enumerate() {
             let row = place.answer_more(layout, &place.parts(&key)?, answers)?;
             let Some(row) = row.filter(|_| self.through.scan.range.contains(&key)) else {
                 return Ok(None);
             };
-            entries.push(Keyed { key: Key::from(key), row });
+            let entry = Keyed { key: Key::from(key), row };
+            if self.claims.is_none() && number < self.through.named {
+                let owner = self.through.owner(&entry)?;
+                rows.push(self.rows.answer(layout, &self.rows.parts(owner.as_ref())?, answers)?);
+            }
+            entries.push(entry);
         }
         let bytes: usize = entries.iter().map(|entry| entry.row.weight()).sum();
         place.weigh(entries.len(), bytes);
+        self.rows.weigh(rows.len(), rows.iter().flatten().map(Row::weight).sum());
         if self.claims.is_none() && bytes >= PAGE_BYTES_MAX {
             return Ok(None);
         }
         let mut is_named = true;
+        let mut rows = rows.into_iter();
         // Rows are looked for in the order in which they were asked for.
         let row = |owner: &Key| match &self.claims {
             Some(claims) => {
@@ -155,7 +178,7 @@ impl Both<'_> {
                 is_named &= found.is_some();
                 Ok(found.flatten())
             }
-            None => self.rows.answer(layout, &self.rows.parts(owner.as_ref())?, answers),
+            None => Ok(rows.next().flatten()),
         };
         let joined = self.through.join(Page { rows: entries, end }, row)?;
         Ok(is_named.then_some(joined))

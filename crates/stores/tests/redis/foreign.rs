@@ -3,9 +3,9 @@
 use crate::app::{App, SHOP, item};
 use crate::support::{RealClock, at, in_runtime, store};
 use data::ErrorKind;
-use data::clock::SystemRandom;
+use data::clock::{Clock, SystemRandom};
 use data::maintain::Scrub;
-use data::store::{Store, Write};
+use data::store::{CommitId, Store, Write};
 use data::value::Value;
 use serde_json::json;
 use servers::redis::RedisServer;
@@ -49,6 +49,94 @@ fn a_foreign_key_is_named_and_left_as_it_is() {
             assert!(error.to_string().contains(name), "{error}");
             assert_eq!(server.cli(&["GET", name]), "1");
         }
+    });
+}
+
+/// Rows with every helper: the version of a value, when rows end that have entries, slices.
+const HELPED: &str = r#"
+[keyspace]
+name = "helped"
+
+[collection.seats]
+key = "seat:{seat: text}"
+value = "text"
+
+[collection.offers]
+key = "shop:{shop: text} | offer:{offer: text}"
+fields = { price = "i64" }
+ttl = "1h"
+index.offers_by_price = { key = "prices:{shop} | {price}" }
+
+[collection.messages]
+key = "channel:{channel: text} | {sent_at: timestamp}:{message: text}"
+fields = { content = "text" }
+bucket = { by = "sent_at", every = "1h" }
+
+[collection.sold]
+key = "shelf:{shelf: text} | {item: text}"
+value = "counter"
+
+[pattern.take_seat]
+insert = "seats"
+allow = "user"
+[pattern.offer]
+put = "offers"
+allow = "user"
+[pattern.offers_of]
+list = "offers"
+page = 10
+[pattern.cheapest]
+list = "offers.offers_by_price"
+page = 10
+[pattern.send]
+put = "messages"
+allow = "user"
+[pattern.messages_of]
+list = "messages"
+page = 10
+[pattern.sell]
+add = "sold"
+allow = "user"
+[pattern.sold_of]
+list = "sold"
+page = 10
+"#;
+
+#[test]
+fn a_foreign_key_in_the_place_of_a_helper_is_named_and_left_as_it_is() {
+    let server = RedisServer::start(&[]);
+    in_runtime(async {
+        let store = store(&server).await as Arc<dyn Store>;
+        let app = App::of(HELPED, store, |_| {}).await.unwrap();
+        let id = CommitId::new(RealClock.now(), &SystemRandom::start().unwrap());
+        let sent = json!({
+            "channel": "c", "sent_at": "2026-01-01T10:00:00Z", "message": "m", "content": "said",
+        });
+        let sell = json!({"shelf": "a", "item": "i"});
+        app.call_as(Some(id), "sell", sell.clone()).await.unwrap();
+        let outcome = server.cli(&["KEYS", "~call:*"]);
+        for (name, pattern, arguments) in [
+            ("~v:seat:s", "take_seat", json!({"seat": "s", "value": "ann"})),
+            ("~x:shop:s", "offer", json!({"shop": "s", "offer": "o", "price": 1})),
+            ("~b:channel:c", "send", sent),
+            ("~k:shelf:a", "sell", sell.clone()),
+            (outcome.as_str(), "sell", sell),
+        ] {
+            server.cli(&["FLUSHDB"]);
+            app.runtime.store().ensure(app.runtime.keyspace()).await.unwrap();
+            server.cli(&["LPUSH", name, "theirs"]);
+            let error = app.call_as(Some(id), pattern, arguments).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch, "{name}: {error}");
+            assert!(error.to_string().contains(name), "{name}: {error}");
+            assert_eq!(server.cli(&["LRANGE", name, "0", "-1"]), "theirs");
+            assert_eq!(server.cli(&["DBSIZE"]), "2", "{name}: something of the batch is there");
+        }
+        server.cli(&["FLUSHDB"]);
+        server.cli(&["LPUSH", "~keyway", "theirs"]);
+        let error = app.runtime.store().ensure(app.runtime.keyspace()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        assert!(error.to_string().contains("~keyway"), "{error}");
+        assert_eq!(server.cli(&["LRANGE", "~keyway", "0", "-1"]), "theirs");
     });
 }
 
@@ -184,7 +272,7 @@ fn a_set_takes_ten_thousand_members_and_no_more() {
         };
         let random = data::clock::SeededRandom::new(1);
         let commit = async |writes: Vec<Write>| {
-            let id = data::store::CommitId::new(1, &random);
+            let id = CommitId::new(1, &random);
             let batch = data::store::Batch { id, now: 1, checks: vec![], writes, deadline: 30_000 };
             store.commit(&batch).await
         };

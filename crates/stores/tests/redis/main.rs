@@ -18,6 +18,7 @@ mod deadlines;
 mod ends;
 mod faults;
 mod foreign;
+mod pages;
 mod promises;
 mod refusals;
 mod seen;

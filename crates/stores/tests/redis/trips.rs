@@ -131,13 +131,18 @@ list = "likes"
 page = 500
 "#;
 
+/// The library, opened anew.
+async fn opened(proxy: &Proxy) -> App {
+    let store = Arc::new(RedisStore::open(at(proxy.port())).await.unwrap());
+    App::of(LIBRARY, store, |options| options.check_bounds = true).await.unwrap()
+}
+
 #[test]
 fn large_pages_take_no_more_round_trips_than_small_ones() {
     let server = RedisServer::start(&[]);
     let proxy = Proxy::start(&server.address());
     in_runtime(async {
-        let store = Arc::new(RedisStore::open(at(proxy.port())).await.unwrap());
-        let app = App::of(LIBRARY, store, |options| options.check_bounds = true).await.unwrap();
+        let app = opened(&proxy).await;
         for hundred in 0..6 {
             let each = |group: Json, row: fn(u32) -> Json| -> Json {
                 let rows: Vec<Json> = (hundred * 100..hundred * 100 + 100).map(row).collect();
@@ -171,17 +176,19 @@ fn large_pages_take_no_more_round_trips_than_small_ones() {
             ("by_title", json!({"shelf": "s"}), 2),
         ];
         for (pattern, arguments, trips) in counted {
-            // How large rows are is known after the first page.
-            app.call(pattern, arguments.clone()).await.unwrap();
-            let mut least = u64::MAX;
+            let (mut first, mut later) = (u64::MAX, u64::MAX);
             // A request of several packets may be answered from its first on, which counts as two.
             for _ in 0..4 {
-                let before = proxy.turns();
-                let page = app.call(pattern, arguments.clone()).await.unwrap();
-                assert_eq!(page["rows"].as_array().unwrap().len(), 500, "{pattern}");
-                least = least.min(proxy.turns() - before);
+                // One that has seen no row yet knows nothing of how large they are.
+                let app = opened(&proxy).await;
+                for least in [&mut first, &mut later] {
+                    let before = proxy.turns();
+                    let page = app.call(pattern, arguments.clone()).await.unwrap();
+                    assert_eq!(page["rows"].as_array().unwrap().len(), 500, "{pattern}");
+                    *least = proxy.turns().saturating_sub(before).min(*least);
+                }
             }
-            assert_eq!(least, trips, "{pattern}");
+            assert_eq!((first, later), (trips, trips), "the first page of {pattern}, and the next");
             let planned = app.runtime.pattern(pattern).unwrap().bounds().unwrap().round_trips;
             assert_eq!(planned, trips, "the plan of {pattern}");
         }

@@ -17,10 +17,12 @@ mod app;
 mod faults;
 mod plain;
 mod promises;
+mod removed;
 mod seen;
 #[path = "../common/seen.rs"]
 mod seen_common;
 mod support;
+mod trips;
 mod work;
 #[path = "../common/written.rs"]
 mod written;

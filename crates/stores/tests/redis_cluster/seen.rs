@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 const SOMETIMES: [&str; 4] = ["~d", "~h", "~p", "~x"];
 
 /// Scripts whose calls change rows of several places together: the checker refuses them too.
-const REFUSED: [&str; 3] = ["a key event log and its head", "direct messages", "registries"];
+pub const REFUSED: [&str; 3] = ["a key event log and its head", "direct messages", "registries"];
 
 #[test]
 fn the_keys_of_the_applications_are_those_of_the_layout() {

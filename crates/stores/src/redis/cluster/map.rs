@@ -62,7 +62,7 @@ impl Map {
     }
 
     /// The master of a slot.
-    pub(super) fn owner(&self, slot: u16) -> Option<&Address> {
+    pub(in crate::redis) fn owner(&self, slot: u16) -> Option<&Address> {
         let number = self.owners.get(usize::from(slot))?;
         self.masters.get(usize::from(*number))
     }
