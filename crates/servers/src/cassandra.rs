@@ -13,13 +13,14 @@
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod java;
+
 use crate::cql::{Connection, Rows};
 use crate::kept::Kept;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -35,6 +36,8 @@ const READY_ASKED_EVERY: Duration = Duration::from_millis(50);
 /// Times to try other ports if somebody took those that were free.
 const STARTS_MAX: usize = 3;
 
+/// The data centre that a node says it is in: a setting like others, but of another file.
+const DATA_CENTRE: &str = "data_centre";
 /// Settings that hold unless a test says otherwise: acknowledged is on disk, little memory.
 const SETTINGS: &str = "\
 cluster_name: keyway
@@ -63,25 +66,15 @@ class=\"ch.qos.logback.core.ConsoleAppender\"><encoder><pattern>%d{HH:mm:ss.SSS}
 %logger{0} %msg%n</pattern></encoder></appender><root level=\"INFO\"><appender-ref ref=\"OUT\"/>\
 </root></configuration>";
 
-/// What Java 17 must show Cassandra of itself.
-const EXPORTS: &str = "java.base/jdk.internal.misc java.base/jdk.internal.ref java.base/sun.nio.ch \
-java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.registry \
-java.rmi/sun.rmi.server java.rmi/sun.rmi.transport.tcp java.sql/java.sql jdk.unsupported/sun.misc";
-/// And what it must let it reach into.
-const OPENS: &str = "java.base/java.io java.base/java.lang java.base/java.lang.module \
-java.base/java.lang.reflect java.base/java.math java.base/java.net java.base/java.nio \
-java.base/java.nio.charset java.base/java.nio.file.spi java.base/java.util \
-java.base/java.util.concurrent java.base/java.util.concurrent.atomic \
-java.base/java.util.concurrent.locks java.base/jdk.internal.loader java.base/jdk.internal.math \
-java.base/jdk.internal.module java.base/jdk.internal.ref java.base/jdk.internal.reflect \
-java.base/jdk.internal.util.jar java.base/sun.nio.ch \
-jdk.management/com.sun.management.internal jdk.management.jfr/jdk.management.jfr";
+/// What a node is set to, by names.
+type Settings = BTreeMap<String, String>;
 
 /// Running nodes. They are numbered from 1.
 #[derive(Debug)]
 pub struct Cassandra {
     nodes: Vec<Kept>,
-    settings: String,
+    /// Of each node.
+    settings: Vec<Settings>,
     client_port: u16,
     node_port: u16,
     /// Whether tables that were made are on the disk at once. A node that is killed needs it; one
@@ -102,19 +95,23 @@ impl Cassandra {
 
     /// So many nodes with these settings too, such as `("paxos_variant", "v1")`.
     pub fn with(nodes: usize, settings: &[(&str, &str)]) -> Cassandra {
-        let is_set = |line: &str| {
-            let name = line.split(':').next().unwrap_or_default();
-            settings.iter().any(|(set, _)| *set == name)
-        };
-        let kept = SETTINGS.lines().filter(|line| !is_set(line)).map(str::to_string);
-        let set = settings.iter().map(|(name, value)| format!("{name}: {value}"));
-        let settings: String = kept.chain(set).map(|line| line + "\n").collect();
-        Cassandra::made(nodes, settings, true)
+        Cassandra::unlike(&vec![settings; nodes])
     }
 
-    fn made(nodes: usize, settings: String, keeps_tables: bool) -> Cassandra {
+    /// A node for each of these settings, which it has too. With a snitch that reads files,
+    /// `("data_centre", "west")` is where it is.
+    pub fn unlike(settings: &[&[(&str, &str)]]) -> Cassandra {
+        let with = |own: &&[(&str, &str)]| {
+            let mut settings = usual();
+            settings.extend(own.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+            settings
+        };
+        Cassandra::made(settings.iter().map(with).collect(), true)
+    }
+
+    fn made(settings: Vec<Settings>, keeps_tables: bool) -> Cassandra {
         for _ in 0..STARTS_MAX {
-            if let Some(cluster) = Cassandra::on_free_ports(nodes, &settings, keeps_tables) {
+            if let Some(cluster) = Cassandra::on_free_ports(&settings, keeps_tables) {
                 return cluster;
             }
         }
@@ -125,14 +122,15 @@ impl Cassandra {
     /// to a keyspace of its own there, and nobody kills it.
     pub fn shared() -> &'static Cassandra {
         static SHARED: OnceLock<Cassandra> = OnceLock::new();
-        SHARED.get_or_init(|| Cassandra::made(1, SETTINGS.to_string(), false))
+        SHARED.get_or_init(|| Cassandra::made(vec![usual()], false))
     }
 
     /// Starts all nodes; nothing if one of the ports was taken meanwhile.
-    fn on_free_ports(count: usize, settings: &str, keeps_tables: bool) -> Option<Cassandra> {
+    fn on_free_ports(settings: &[Settings], keeps_tables: bool) -> Option<Cassandra> {
+        let count = settings.len();
         let mut cluster = Cassandra {
             nodes: (0..count).map(|_| Kept::new("cassandra")).collect(),
-            settings: settings.to_string(),
+            settings: settings.to_vec(),
             client_port: free_port(count),
             node_port: free_port(count),
             keeps_tables,
@@ -188,6 +186,13 @@ impl Cassandra {
         self.run(node);
         let is_ready = self.is_ready_in_time(node);
         assert!(is_ready, "Cassandra: node {node} does not come back\n{}", self.node(node).log());
+    }
+
+    /// Another setting of a node, from when it is started again.
+    pub fn set(&mut self, node: usize, name: &str, value: &str) {
+        let settings = node.checked_sub(1).and_then(|index| self.settings.get_mut(index));
+        let settings = settings.expect("nodes are numbered from 1");
+        settings.insert(name.to_string(), value.to_string());
     }
 
     /// Stops a node where it is: it keeps its connections and answers nothing.
@@ -265,15 +270,26 @@ impl Cassandra {
         self.nodes.get_mut(index).expect("the cluster has that node")
     }
 
+    fn settings(&self, node: usize) -> &Settings {
+        let settings = node.checked_sub(1).and_then(|index| self.settings.get(index));
+        settings.expect("nodes are numbered from 1")
+    }
+
     fn run(&mut self, node: usize) {
         let folder = self.node(node).folder();
-        let yaml = self.yaml(node, &folder);
-        fs::write(folder.join("cassandra.yaml"), yaml).expect("a folder can be written to");
-        fs::write(folder.join("logback.xml"), LOGGING).expect("a folder can be written to");
+        let centre = self.settings(node).get(DATA_CENTRE).map_or("one", String::as_str);
+        let centre = format!("dc={centre}\nrack=one\n");
+        for (file, text) in [
+            ("cassandra.yaml", self.yaml(node, &folder)),
+            ("cassandra-rackdc.properties", centre),
+            ("logback.xml", LOGGING.to_string()),
+        ] {
+            fs::write(folder.join(file), text).expect("a folder can be written to");
+        }
         // What it said before it was killed must not be taken for news.
         let _ = fs::rename(folder.join("log"), folder.join("log.before"));
-        let (java, jars) = program();
-        let mut arguments = arguments(&folder, jars);
+        let (java, jars) = java::program();
+        let mut arguments = java::arguments(&folder, jars);
         if !self.keeps_tables {
             arguments.insert(0, "-Dcassandra.test.flush_local_schema_changes=false".to_string());
         }
@@ -281,7 +297,9 @@ impl Cassandra {
     }
 
     fn yaml(&self, node: usize, folder: &Path) -> String {
-        let Cassandra { settings, client_port, node_port, .. } = self;
+        let Cassandra { client_port, node_port, .. } = self;
+        let settings = self.settings(node).iter().filter(|(name, _)| *name != DATA_CENTRE);
+        let settings: String = settings.map(|(name, value)| format!("{name}: {value}\n")).collect();
         let (host, folder) = (host(node), folder.display());
         format!(
             "{settings}\
@@ -331,6 +349,12 @@ impl Cassandra {
     }
 }
 
+/// The settings of a node that a test says nothing of.
+fn usual() -> Settings {
+    let line = |line: &str| line.split_once(": ").map(|(name, value)| (name.into(), value.into()));
+    SETTINGS.lines().filter_map(line).collect()
+}
+
 /// The address of a node.
 fn host(node: usize) -> String {
     format!("127.0.0.{node}")
@@ -353,42 +377,4 @@ fn free_port(nodes: usize) -> u16 {
     };
     let mut ports = (0..COUNT).map(|_| port(TRIED.fetch_add(1, Ordering::Relaxed)));
     ports.find(is_free).expect("loopback has a free port")
-}
-
-/// The Java and the folder of jars that run it.
-fn program() -> &'static (String, String) {
-    static PROGRAM: OnceLock<(String, String)> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/cassandra");
-        let brought = Command::new(script).stderr(Stdio::inherit()).output();
-        let brought = brought.unwrap_or_else(|error| panic!("`{script}` cannot be run: {error}"));
-        assert!(brought.status.success(), "`{script}` failed: run ./scripts/servers");
-        let said = String::from_utf8_lossy(&brought.stdout).into_owned();
-        let (java, jars) = said.trim().split_once('\n').expect("it prints two lines");
-        (java.to_string(), jars.to_string())
-    })
-}
-
-fn arguments(folder: &Path, jars: &str) -> Vec<String> {
-    let show = |option: &'static str, packages: &'static str| {
-        let each = packages.split_whitespace();
-        each.map(move |package| format!("{option}={package}=ALL-UNNAMED"))
-    };
-    let folder = folder.display();
-    let fixed = "-Xms512m -Xmx512m -Xss512k -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
-        -Djdk.attach.allowAttachSelf=true -Dcassandra-foreground=yes \
-        -Dcassandra.skip_wait_for_gossip_to_settle=0 -Dcassandra.ring_delay_ms=1000";
-    let mut arguments: Vec<String> = fixed.split_whitespace().map(str::to_string).collect();
-    arguments.extend(show("--add-exports", EXPORTS));
-    arguments.extend(show("--add-opens", OPENS));
-    arguments.extend([
-        format!("-Dcassandra.config=file://{folder}/cassandra.yaml"),
-        format!("-Dlogback.configurationFile={folder}/logback.xml"),
-        format!("-Dcassandra.storagedir={folder}"),
-        format!("-Dcassandra.logdir={folder}/logs"),
-        "-cp".to_string(),
-        format!("{folder}:{jars}/*"),
-        "org.apache.cassandra.service.CassandraDaemon".to_string(),
-    ]);
-    arguments
 }

@@ -1,7 +1,10 @@
 //! Enough of Cassandra's wire protocol to ask a server a question: one statement, its rows as text.
 //!
-//! The stores have a driver; tests look at what it wrote with something else. Version 4 of the
-//! protocol, no compression, values of type text (`CAST (n AS text)` makes any number one).
+//! The stores have a driver; tests look at what it wrote with something else, and `tap` notes how
+//! it sent it. Version 4 of the protocol, no compression, values of type text (`CAST (n AS text)`
+//! makes any number one).
+
+pub mod tap;
 
 use crate::proxy::Turn;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -17,7 +20,9 @@ const OPTIONS: u8 = 5;
 const QUERY: u8 = 7;
 const RESULT: u8 = 8;
 const PREPARE: u8 = 9;
+const EXECUTE: u8 = 10;
 const REGISTER: u8 = 11;
+const BATCH: u8 = 13;
 
 /// Rows of texts; a null is an empty text.
 pub type Rows = Vec<Vec<String>>;

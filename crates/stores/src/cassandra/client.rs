@@ -18,7 +18,7 @@ use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::response::query_result::QueryResult;
 use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
-use scylla::statement::{Consistency, SerialConsistency};
+use scylla::statement::{Consistency, SerialConsistency, Statement};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
@@ -155,8 +155,12 @@ impl Client {
     }
 
     /// Sends a statement without values that is not worth preparing.
-    pub(super) async fn run(&self, text: &str, until: Instant) -> Result<QueryResult, Fault> {
-        within(until, Box::pin(self.session.query_unpaged(text, ()))).await
+    pub(super) async fn run(
+        &self,
+        statement: impl Into<Statement>,
+        until: Instant,
+    ) -> Result<QueryResult, Fault> {
+        within(until, Box::pin(self.session.query_unpaged(statement, ()))).await
     }
 
     /// The rows that a statement answers, each by its columns.

@@ -16,6 +16,7 @@
 
 mod catalogue;
 mod cells;
+mod centres;
 mod client;
 mod columns;
 mod conditional;
@@ -26,6 +27,7 @@ mod plain;
 mod read;
 mod row;
 mod secret;
+mod settings;
 mod stretch;
 mod structure;
 mod tables;
@@ -197,7 +199,7 @@ impl CassandraStore {
             Err(_) => Arc::new(open::connect(&self.options).await?),
         };
         open::prepare_place(&client, &self.options, &place, until).await?;
-        let cluster = open::inspect(&client, &self.options, until).await?;
+        let cluster = settings::inspect(&client, &self.options, until).await?;
         let _ = self.durability.set(cluster.durability);
         *self.remarks.write().unwrap_or_else(PoisonError::into_inner) = cluster.remarks;
         let layout = cql::layout(keyspace);

@@ -1,17 +1,13 @@
-//! Opening: where the cluster is, and whether it can keep what is promised.
+//! Opening: where the cluster is, and the keyspace in it, which must be there or be made.
 //!
-//! | what we look at | why |
-//! |---|---|
-//! | the keyspace and its replication | `LOCAL_SERIAL` judges within one data centre only |
-//! | `paxos_variant` | some variants are not linearizable; `v1` is twice as slow |
-//! | `commitlog_sync` | what an acknowledged commit survives where few nodes keep it |
+//! ```text
+//! connect ─▶ keyspace there, or created ─▶ its replication, judged by `centres` ─▶ used
+//! ```
 //!
-//! ScyllaDB shows no such settings: there nothing is known, and it is said.
+//! What the server made is read back before it is judged: it is not always what was asked for.
 
-use super::Options;
 use super::client::{Client, Fault, Way, profile};
-use super::value;
-use data::store::Durability;
+use super::{Options, centres, value};
 use data::{Error, ErrorKind, Result};
 use keyspace::layout::words::Dialect;
 use scylla::client::session_builder::SessionBuilder;
@@ -27,14 +23,6 @@ const ALIVE_EVERY: Duration = Duration::from_secs(3);
 const ALIVE_WITHIN: Duration = Duration::from_secs(5);
 /// How often is asked whether all nodes have the same tables.
 const AGREE_EVERY: Duration = Duration::from_millis(20);
-
-/// What a cluster is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cluster {
-    pub(super) durability: Durability,
-    /// What people should know, in sentences.
-    pub(super) remarks: Vec<String>,
-}
 
 /// Connects to a cluster.
 pub(super) async fn connect(options: &Options) -> Result<Client> {
@@ -91,17 +79,9 @@ pub(super) async fn prepare_place(
     until: Instant,
 ) -> Result<()> {
     let found = replication(client, place, until).await.map_err(Fault::into_error)?;
-    let name = Dialect::Cql.name(place);
     let replication = match (found, options.replication) {
         (Some(found), _) => found,
-        (None, Some(copies)) => {
-            let made = format!(
-                "CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = \
-                 {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
-            );
-            client.run(&made, until).await.map_err(Fault::into_error)?;
-            BTreeMap::new()
-        }
+        (None, Some(copies)) => create(client, place, copies, until).await?,
         (None, None) => {
             return Err(Error::new(
                 ErrorKind::Mismatch,
@@ -111,86 +91,37 @@ pub(super) async fn prepare_place(
             .with("place", place));
         }
     };
-    let centres: Vec<&String> = replication
-        .keys()
-        .filter(|name| *name != "class" && *name != "replication_factor")
-        .collect();
-    if centres.len() > 1 {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            "the keyspace lies in several data centres, and a commit is judged in one: use one \
-             whose replication names one data centre",
-        )
-        .with("place", place)
-        .with("data_centres", centres.len()));
-    }
+    let state = client.session.get_cluster_state();
+    let centres = state.get_nodes_info().iter().filter_map(|node| node.datacenter.clone());
+    centres::judge(place, &replication, &centres.collect())?;
     client.session.use_keyspace(place, true).await.map_err(|error| {
         Error::new(ErrorKind::Unavailable, "the keyspace cannot be used").with("reason", error)
     })
 }
 
-/// Looks at the settings; refuses a cluster that cannot keep our promises, or not those asked for.
-pub(super) async fn inspect(client: &Client, options: &Options, until: Instant) -> Result<Cluster> {
-    let mut remarks = Vec::new();
-    match setting(client, "paxos_variant", until).await.as_deref() {
-        Some(variant) if variant.contains("without_linearizable") => {
-            return Err(Error::new(
-                ErrorKind::Mismatch,
-                "conditional writes of this cluster are not linearizable: set paxos_variant: v2",
-            )
-            .with("paxos_variant", variant));
-        }
-        Some("v1") => remarks.push(
-            "paxos_variant is v1: conditional writes take twice the round trips of v2".to_string(),
-        ),
-        _ => {}
-    }
-    let syncs = setting(client, "commitlog_sync", until).await;
-    let given = match syncs.as_deref() {
-        Some("batch" | "group") => Durability::Power,
-        Some(_) => Durability::Process,
-        None => {
-            remarks.push(
-                "the cluster does not show its settings: what a commit survives where power fails \
-                 is not known"
-                    .to_string(),
-            );
-            options.durability.unwrap_or(Durability::Process)
-        }
-    };
-    let durability = match options.durability {
-        Some(wanted) if wanted > given => {
-            return Err(Error::new(
-                ErrorKind::Mismatch,
-                "a node of this cluster keeps less than was asked for when it loses power: set \
-                 commitlog_sync: batch, or ask for less",
-            )
-            .with("durability", wanted)
-            .with("it_gives", given));
-        }
-        Some(wanted) => wanted,
-        None => given,
-    };
-    if durability < Durability::Power {
-        remarks.push(
-            "commitlog_sync is periodic: a commit is lost if all its copies lose power within 10 \
-             seconds"
-                .to_string(),
-        );
-    }
-    Ok(Cluster { durability, remarks })
-}
-
-/// A setting of a node, if it shows it.
-async fn setting(client: &Client, name: &str, until: Instant) -> Option<String> {
-    let asked = "SELECT value FROM system_views.settings WHERE name = ?";
-    let statement = client.prepare(asked, Way::Again).await.ok()?;
-    let text = |columns: &[Option<&[u8]>]| {
-        let bytes = columns.first().copied().flatten();
-        Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
-    };
-    let rows = client.rows(&(statement, vec![value::text(name)]), until, text).await.ok()?;
-    rows.into_iter().flatten().next()
+/// Creates a keyspace in Cassandra; the replication that came of it, which is not what was said:
+/// a number of copies is that many in each data centre the server knows, and another program may
+/// have been first.
+async fn create(
+    client: &Client,
+    place: &str,
+    copies: u8,
+    until: Instant,
+) -> Result<BTreeMap<String, String>> {
+    let name = Dialect::Cql.name(place);
+    let made = format!(
+        "CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = \
+         {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
+    );
+    client.run(made, until).await.map_err(Fault::into_error)?;
+    let found = replication(client, place, until).await.map_err(Fault::into_error)?;
+    found.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Unavailable,
+            "a node has not heard of the keyspace that was created: open the store again",
+        )
+        .with("place", place)
+    })
 }
 
 #[cfg(test)]

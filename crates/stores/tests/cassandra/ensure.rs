@@ -9,7 +9,7 @@ use servers::cassandra::Cassandra;
 use std::sync::Arc;
 use stores::cassandra::{CassandraStore, Options};
 
-fn notes(fields: &str) -> Arc<Keyspace> {
+pub fn notes(fields: &str) -> Arc<Keyspace> {
     let text = format!(
         "[keyspace]\nname = \"notes\"\n\
          [collection.notes]\nkey = \"user:{{user: text}} | {{note: text}}\"\n\

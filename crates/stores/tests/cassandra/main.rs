@@ -19,10 +19,13 @@ mod faults;
 mod lost;
 mod plain;
 mod promises;
+mod routes;
 mod scylla;
 mod seen;
 mod support;
 mod trips;
+mod unlike;
+mod wire;
 #[path = "../common/written.rs"]
 mod written;
 
