@@ -1,11 +1,13 @@
 //! What a person finds in Cassandra with its own tools: the tables that the layout prints, rows in
 //! readable columns, and no lightweight transaction where none is needed.
 
+use crate::app::{App, item};
 use crate::{new_place, open, runtime};
+use data::Value;
 use data::clock::SystemRandom;
 use data::maintain::Scrub;
 use data::request::{self, Runtime};
-use data::store::Store;
+use data::store::{Batch, CommitId, Outcome, Store, Write};
 use data::suite::patterns::{play, read};
 use keyspace::layout::cql;
 use keyspace::layout::tables::Role;
@@ -16,6 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CHAT: &str = include_str!("../../../../apps/chat/keyspace.toml");
+
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
 
 /// Who calls.
 const USER: &str = "0a4d55a8-d778-4022-8d3e-8f1e1e2f3a4b";
@@ -192,6 +197,62 @@ fn plain_collections_are_never_written_by_lightweight_transactions() {
         assert!(judged() > before, "a conditional row is written by a lightweight transaction");
         reads_and_walks_are_prepared(&server, &chat).await;
     });
+}
+
+/// An attempt that is late must not take a row for one that never was: what stays of a removed one
+/// outlives every attempt by far.
+#[test]
+fn a_removed_row_with_a_version_stays_for_a_day() {
+    runtime().block_on(async {
+        let (server, place) = (Cassandra::shared(), new_place());
+        let app = App::open(open(server, &place)).await.unwrap();
+        // Whether a row is a stone, and how many seconds it has left.
+        let stone = |table: &str, key: &str| {
+            let columns = "CAST(\"_dead\" AS text), CAST(TTL(\"_v\") AS text)";
+            let asked = format!("SELECT {columns} FROM {place}.{table} WHERE {key}");
+            let [row] = <[_; 1]>::try_from(server.cql(&asked)).expect("it is there, or its stone");
+            <[String; 2]>::try_from(row).unwrap()
+        };
+        let item_of = |id: &str| stone("items", &format!("item_id = '{id}'"));
+        for id in ["dropped", "changed", "deleted", "kept"] {
+            app.call("add_item", item(id, "s", 1)).await.unwrap();
+            assert_eq!(item_of(id), ["false", ""], "it does not end");
+        }
+        app.call("change_item", json!({"item_id": "changed", "price": 2})).await.unwrap();
+        for id in ["dropped", "changed"] {
+            app.call("drop_item", json!({"item_id": id})).await.unwrap();
+        }
+        app.call("like", json!({"post": "p", "reader": "r", "note": "n"})).await.unwrap();
+        app.call("unlike", json!({"post": "p", "reader": "r"})).await.unwrap();
+        let like = stone("likes", "post = 'p' AND \"_kind\" = 'by' AND id = 'r'");
+        delete(&app, "deleted").await;
+        // What the protocol removes is read as dead for a day, and lies there for one more.
+        let (dropped, changed) = (item_of("dropped"), item_of("changed"));
+        let deleted = item_of("deleted");
+        for (row, dead, days) in
+            [(dropped, "true", 2), (changed, "true", 2), (like, "true", 2), (deleted, "", 1)]
+        {
+            let [found, seconds] = row;
+            assert_eq!(found, dead);
+            let seconds: u64 = seconds.parse().expect("it goes by itself");
+            // The server counts down from the moment it was written.
+            assert!((days * DAY - 60..=days * DAY).contains(&seconds), "{days} days: {seconds}");
+        }
+        assert_eq!(item_of("kept"), ["false", ""]);
+    });
+}
+
+/// Removes an item as no call does: the store alone.
+async fn delete(app: &App, id: &str) {
+    let store = app.runtime.store();
+    let items = app.runtime.schema().collection("items").unwrap();
+    let key = items.key.encode(&[Value::Text(id.to_string())]).unwrap();
+    let now = crate::now();
+    let id = CommitId::new(now, &SystemRandom::start().unwrap());
+    let (checks, writes) = (Vec::new(), vec![Write::Delete { key }]);
+    let batch = Batch { id, now, checks, writes, deadline: now + 10_000 };
+    let outcome = store.commit(&batch).await.unwrap();
+    assert!(matches!(outcome, Outcome::Committed { .. }), "{outcome:?}");
 }
 
 /// Reads of one row, of a page and of an index, and a scrub: a statement that is not prepared is

@@ -2,12 +2,16 @@
 //! transaction must know is read by the protocol or by the store, and only here is seen that both
 //! have read.
 
-use crate::{empty, new_place, options};
+use crate::app::App;
+use crate::wire::behind;
+use crate::{empty, new_place, options, runtime};
 use data::store::Store;
 use data::suite;
 use data::suite::patterns::{play, play_counted, read};
+use serde_json::json;
 use servers::cassandra::Cassandra;
 use servers::cql;
+use servers::cql::tap::Tap;
 use servers::proxy::Proxy;
 use std::sync::Arc;
 use stores::cassandra::{CassandraStore, Options};
@@ -83,4 +87,39 @@ ann> seats_in {"room": "b"} -> {"rows": ["*"]}
 #[test]
 fn a_claim_in_the_way_costs_no_more_than_the_plan_says() {
     hold(SEATS, SEATED);
+}
+
+/// Years of slices lie between them in which nothing was ever written: to ask for one of an hour
+/// each would take a hundred thousand requests, to ask for one too many is a fault already.
+#[test]
+fn no_slice_is_asked_for_in_which_nothing_was_written() {
+    runtime().block_on(async {
+        let tap = Tap::start(&Cassandra::shared().address(1));
+        let app = App::open(behind(&tap, &new_place())).await.unwrap();
+        for year in [2014, 2020, 2026] {
+            for id in ["a", "b"] {
+                let sent_at = format!("{year}-05-01T12:00:00Z");
+                let message = json!({
+                    "channel": "c", "sent_at": sent_at, "message_id": id, "content": "said",
+                });
+                app.call("send", message).await.unwrap();
+            }
+        }
+        let asked = async |channel: &str, limit: usize, rows: usize| {
+            tap.take();
+            let page = json!({"channel": channel, "limit": limit});
+            let page = app.call("messages_of", page).await.unwrap();
+            assert_eq!(page["rows"].as_array().unwrap().len(), rows);
+            let said = tap.take();
+            let of = |table: &str| said.iter().filter(|one| one.holds(table)).count();
+            let slices = of(" messages ");
+            // The directory says which there are.
+            assert_eq!(of(" messages_buckets "), said.len() - slices, "{said:?}");
+            (said.len() - slices, slices)
+        };
+        assert_eq!(asked("c", 50, 6).await, (1, 3));
+        assert_eq!(asked("c", 3, 3).await, (1, 2));
+        assert_eq!(asked("c", 1, 1).await, (1, 1));
+        assert_eq!(asked("another", 50, 0).await, (1, 0));
+    });
 }
