@@ -135,7 +135,7 @@ fn count_rows(path: &Path) -> i64 {
     tables.iter().map(count).sum()
 }
 
-/// What the machine's own SQLite answers, which is another version than ours: each column of one row.
+/// What the machine's own SQLite answers, which is another version than ours: the columns of a row.
 fn row_elsewhere(path: &Path, text: &str) -> Vec<String> {
     let program = "import json, sqlite3, sys; \
         row = sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone(); \
