@@ -105,6 +105,64 @@ fn a_check_through_a_unique_index_gives_its_members() {
     assert_eq!(world.ok("get_guild", json!({ "guild_id": guild }))["row"]["members"], 1);
 }
 
+const LEDGERS: &str = r#"
+    [collection.accounts]
+    key = "ledger:{ledger: text} | account:{account: text}"
+    fields = { open = "bool" }
+    expect = { rows_per_group = 100 }
+    [collection.orders]
+    key = "ledger:{ledger: text} | order:{order: text}"
+    fields = { cents = "i64" }
+    expect = { rows_per_group = 100 }
+
+    [pattern.open]
+    insert = "accounts"
+    allow = "user"
+    [pattern.account]
+    get = "accounts"
+    [pattern.place]
+    insert = "orders"
+    allow = "user"
+    [pattern.replace]
+    put = "orders"
+    allow = "user"
+    [pattern.order]
+    get = "orders"
+    [pattern.replace_checked]
+    atomic = [{ check = "accounts", as = "mine", if = "open" }, "replace"]
+    allow = "user"
+    [pattern.place_checked]
+    atomic = [{ check = "accounts", as = "mine" }, "place"]
+    allow = "user"
+"#;
+
+/// What a step changes without looking at it is read by the protocol where versions are compared:
+/// together with what is checked, not behind it.
+#[test]
+fn rows_that_no_step_reads_cost_no_wait_of_their_own() {
+    for world in worlds(LEDGERS) {
+        world.ok("open", json!({ "ledger": "l", "account": "a", "open": true }));
+        let order = |order: &str, cents: i64| json!({ "ledger": "l", "account": "a", "order": order, "cents": cents });
+        for (pattern, arguments) in [
+            ("place_checked", order("1", 1)),
+            ("replace_checked", order("1", 2)),
+            ("replace_checked", order("2", 3)),
+        ] {
+            let reply = world.reply(&Caller::user("ann"), pattern, arguments, None).unwrap();
+            assert_eq!(reply.usage.round_trips, 2, "{pattern} on {:?}", world.kind());
+        }
+        let (kind, _) = world.fails("place_checked", order("1", 4));
+        assert_eq!(kind, ErrorKind::Conflict);
+        // Whoever changes it in between is noticed, and it is read again.
+        world.before_next_commit(move |world| {
+            world.ok("replace", json!({ "ledger": "l", "order": "1", "cents": 7 }));
+        });
+        world.ok("replace_checked", order("1", 5));
+        let found = world.ok("order", json!({ "ledger": "l", "order": "1" }));
+        assert_eq!(found["row"]["cents"], 5);
+    }
+}
+
 #[test]
 fn a_failed_check_changes_nothing() {
     let world = world(GUILDS);
